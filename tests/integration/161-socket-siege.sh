@@ -56,7 +56,9 @@ exec 9>"$work/gate"
 submit files sh -c 'ulimit -Sn'
 timeout 120 edl wait files >/dev/null || fail "$(edl show files)"
 [ "$(edl logs files | grep -o '[0-9]*$')" = 512 ] || fail "a process may open $(edl logs files)"
-[ "$(awk '/^Max open files/ { print $4 }' "/proc/$agent/limits")" = 1024 ] || fail "the agent: $(cat "/proc/$agent/limits")"
+# it lends them its first limit while it starts one: await, as another may be on its way
+takes_all() { [ "$(awk '/^Max open files/ { print $4 }' "/proc/$agent/limits")" = 1024 ]; }
+await 60 'the agent may open 1024 files' takes_all
 
 calls=0 latest=0
 the_other_job_is_answered() { # WHILE-WHAT
