@@ -7,6 +7,7 @@
 
 #include "client/job_command.h"
 #include "client/report.h"
+#include "client/verb_words.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -73,11 +74,14 @@ void verb_print_help(const struct verb *verb, FILE *out)
 
 static int unknown_verb(const char *name)
 {
+    const char *meant = verb_of_word(name);
     const struct verb *nearest = verb_nearest(name);
     struct edl_error error = { 0 };
 
-    (void)edl_error_set(&error, -EINVAL, "there is no verb \"%s\"", name);
-    if (nearest != NULL)
+    (void)edl_error_set(&error, -EINVAL, "there is no verb \"%.80s\"", name);
+    if (meant != NULL)
+        (void)edl_error_remedy(&error, "%s", meant);
+    else if (nearest != NULL)
         (void)edl_error_remedy(&error, "edl %s", nearest->name);
     else
         (void)edl_error_remedy(&error, "edl --help");
@@ -160,23 +164,105 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
     return status;
 }
 
+/* ---- options before the verb ---- */
+
+/* reads_before - whether the words before argv[n] are options of this verb, with their values */
+static bool reads_before(const struct verb *verb, int n, char *const *argv)
+{
+    struct verb_options read;
+    int at = 1;
+
+    options_of(verb->options, verb->name, &read);
+    while (at < n) {
+        bool apart = false;
+
+        if (!streq(argv[at], "--help") && !streq(argv[at], "-h") &&
+            options_row_of(&read.table, argv[at], &apart) == NULL)
+            return false;
+        at += apart ? 2 : 1;
+    }
+    return at == n;
+}
+
+/* word_place - the first word that is no option, nor the value of one that every verb has; 0: none
+ */
+static int word_place(int argc, char *const *argv)
+{
+    struct verb_options read;
+
+    options_of(NULL, "", &read);
+    for (int i = 1; i < argc && !streq(argv[i], "--"); i++) {
+        bool apart = false;
+
+        if (argv[i][0] != '-')
+            return i;
+        (void)options_row_of(&read.table, argv[i], &apart);
+        i += apart;
+    }
+    return 0;
+}
+
+/* verb_place - where the verb stands: behind options of its own, else behind some that are none and
+ * that its help tells of; 0: there is no verb */
+static int verb_place(int argc, char *const *argv)
+{
+    int word = word_place(argc, argv), first = 0;
+
+    if (word != 0 && streq(argv[word], "help"))
+        return word;
+    for (int i = 1; i < argc && !streq(argv[i], "--"); i++) {
+        const struct verb *verb = verb_find(argv[i]);
+
+        if (verb != NULL && reads_before(verb, i, argv))
+            return i;
+        first = first == 0 && verb != NULL ? i : first;
+    }
+    return first != 0 ? first : word;
+}
+
+static int run_named(int argc, char **argv)
+{
+    const struct verb *verb = verb_find(argv[1]);
+
+    if (streq(argv[1], "help"))
+        return help_main(argc - 2, argv + 2);
+    if (verb == NULL)
+        return unknown_verb(argv[1]);
+    return verb->run_words != NULL ? verb->run_words(verb, argc - 2, argv + 2)
+                                   : run_verb(verb, argc - 1, argv + 1);
+}
+
+/* run_behind_options - the same words with the verb in front */
+static int run_behind_options(int argc, char **argv)
+{
+    _cleanup_free_ char **words = xcalloc((size_t)argc + 1, sizeof *words);
+    int place = verb_place(argc, argv);
+    struct edl_error error = { 0 };
+
+    if (place == 0) {
+        (void)edl_error_set(&error, -EINVAL, "a verb is missing behind %.80s", argv[1]);
+        (void)edl_error_remedy(&error, "edl --help lists the verbs");
+        return report_error(&error);
+    }
+    words[0] = argv[0];
+    words[1] = argv[place];
+    for (int i = 1; i < argc; i++)
+        if (i != place)
+            words[i < place ? i + 1 : i] = argv[i];
+    return run_named(argc, words);
+}
+
 int verb_main(int argc, char **argv)
 {
     if (argc < 2) {
         print_overview(stderr);
         return STATUS_BAD_INPUT;
     }
-    if (streq(argv[1], "help") || streq(argv[1], "--help") || streq(argv[1], "-h"))
+    if (streq(argv[1], "--help") || streq(argv[1], "-h"))
         return help_main(argc - 2, argv + 2);
     if (streq(argv[1], "--version")) { /* of this program alone, like any other's */
         (void)printf("edl %s\n", EDL_VERSION);
         return STATUS_OK;
     }
-
-    const struct verb *verb = verb_find(argv[1]);
-
-    if (verb == NULL)
-        return unknown_verb(argv[1]);
-    return verb->run_words != NULL ? verb->run_words(verb, argc - 2, argv + 2)
-                                   : run_verb(verb, argc - 1, argv + 1);
+    return argv[1][0] == '-' ? run_behind_options(argc, argv) : run_named(argc, argv);
 }
