@@ -144,6 +144,7 @@ void http_request_admit(struct http_request *request)
 bool http_request_wants_early(const struct http_request *request)
 {
     return request->malformed || http_request_header(request, "Expect") != NULL ||
+           http_request_header(request, "Transfer-Encoding") != NULL || /* it may have no end */
            http_request_announced_bytes(request) > HTTP_DRAIN_BYTES;
 }
 

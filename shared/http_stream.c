@@ -36,6 +36,8 @@ static ssize_t on_read(void *userdata, uint64_t position, char *to, size_t max)
         stream->sent += n;
         return (ssize_t)n;
     }
+    if (stream->broken)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (stream->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
     http_request_suspend(stream->request);
