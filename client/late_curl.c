@@ -52,6 +52,11 @@ const char *curl_easy_strerror(CURLcode code)
     return LATE(curl, curl_easy_strerror)(code);
 }
 
+CURLcode curl_easy_pause(CURL *handle, int bitmask)
+{
+    return LATE(curl, curl_easy_pause)(handle, bitmask);
+}
+
 CURLM *curl_multi_init(void)
 {
     return LATE(curl, curl_multi_init)();

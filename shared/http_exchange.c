@@ -22,7 +22,7 @@ static bool is_success(const struct http_exchange *exchange)
     return status == 200;
 }
 
-static size_t on_write(char *data, size_t one, size_t size, void *userdata)
+size_t http_exchange_take(char *data, size_t one, size_t size, void *userdata)
 {
     struct http_exchange *exchange = userdata;
 
@@ -150,7 +150,7 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
     }
     (void)curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_AGE_S);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_exchange_take);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, exchange);

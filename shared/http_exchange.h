@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_exchange.h - one call through libcurl; shared by http_client.c and http_async.c, nobody else
+/* http_exchange.h - one call through libcurl; for http_client.c, http_async.c and http_duplex.c
  *
  * http_exchange_init copies what the call lends, http_exchange_finish turns libcurl's verdict into
  * an answer. The easy handle belongs to the caller. */
@@ -31,6 +31,8 @@ struct http_exchange {
 /* http_exchange_init - prepares easy for the call; exchange must not move until it is cleared */
 int http_exchange_init(struct http_exchange *exchange, const struct http_base *base, CURL *easy,
                        const struct http_call *call, struct edl_error *error);
+/* http_exchange_take - libcurl's CURLOPT_WRITEFUNCTION: a piece of the answer */
+size_t http_exchange_take(char *data, size_t one, size_t size, void *userdata);
 void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
                           struct http_answer *ret_answer);
 void http_exchange_clear(struct http_exchange *exchange);
