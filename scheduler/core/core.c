@@ -127,14 +127,14 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
         deadline_set(deadlines, first, (enum deadline_kind)first->kind, NEVER_US);
         switch ((enum deadline_kind)first->kind) {
         case DEADLINE_BACKOFF: /* the plan finds the job's next one */
-            job_touch(cluster, OWNER_OF(first, struct job, plan.backoff));
+            job_touch(cluster, OWNER_OF(first, struct job, backoff));
             cluster->plan_wanted = true;
             break;
         case DEADLINE_TASKS:
-            job_expire_tasks(cluster, OWNER_OF(first, struct job, plan.tasks), now);
+            job_expire_tasks(cluster, OWNER_OF(first, struct job, tasks_due), now);
             break;
         case DEADLINE_JOB:
-            job_overdue(cluster, OWNER_OF(first, struct job, plan.due), now);
+            job_overdue(cluster, OWNER_OF(first, struct job, due), now);
             break;
         case DEADLINE_FOREIGN:
             node_foreign_fell(cluster, OWNER_OF(first, struct node, foreign_falls), now);
@@ -143,16 +143,16 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
             node_speed_fell_due(cluster, OWNER_OF(first, struct node, speed_forgotten), now);
             break;
         case DEADLINE_IDLE:
-            job_idle_fell_due(cluster, OWNER_OF(first, struct job, plan.idle_forgotten));
+            job_idle_fell_due(cluster, OWNER_OF(first, struct job, idle_forgotten));
             break;
         case DEADLINE_UNFIT:
-            job_unfit_fell_due(cluster, OWNER_OF(first, struct job, plan.unfit_forgotten));
+            job_unfit_fell_due(cluster, OWNER_OF(first, struct job, unfit_forgotten));
             break;
         case DEADLINE_PROOF:
-            job_proof_fell_due(cluster, OWNER_OF(first, struct job, plan.proof), now);
+            job_proof_fell_due(cluster, OWNER_OF(first, struct job, proof), now);
             break;
         case DEADLINE_REST:
-            job_touch(cluster, OWNER_OF(first, struct job, plan.rest));
+            job_touch(cluster, OWNER_OF(first, struct planned, rest)->job);
             cluster->plan_wanted = true;
             break;
         case DEADLINE_PARK:

@@ -279,7 +279,7 @@ static void assert_told(const struct planner *planner)
     struct queue_key key;
 
     for (uint32_t i = 0; class != NULL; class = queue_after(planner, &key), i++) {
-        bool told = class->next->plan.verdict == VERDICT_DEEP;
+        bool told = planned_verdict(class->next) == VERDICT_DEEP;
 
         key = queue_key(planner, class);
         if (told != (i >= QUEUE_DEPTH))

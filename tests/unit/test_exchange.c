@@ -19,8 +19,8 @@ TEST(test_two_jobs_exchange_their_places)
     assert_int_equal(n_on(a, 0), 8);
     assert_int_equal(n_on(b, 1), 8);
     assert_non_null(strstr(job_moved(a), "exchanged for a place on "));
-    assert_int_equal(a->plan.exchange.with, 0);
-    assert_int_equal(b->plan.exchange.with, 0);
+    assert_int_equal(a->exchange.with, 0);
+    assert_int_equal(b->exchange.with, 0);
     end(&p);
 }
 
@@ -78,10 +78,10 @@ static void begin_exchange(struct plant *p, uint32_t linger, struct job **ret_a,
     cross(p, 8, ret_a, ret_b);
     p->w->seed = 1;
     p->w->max_linger = linger;
-    for (int i = 0; i < 600 && (*ret_a)->plan.exchange.with == 0; i++)
+    for (int i = 0; i < 600 && (*ret_a)->exchange.with == 0; i++)
         work_s(p, 1);
-    assert_int_equal((*ret_a)->plan.exchange.with, (*ret_b)->id);
-    assert_int_equal((*ret_b)->plan.exchange.with, (*ret_a)->id);
+    assert_int_equal((*ret_a)->exchange.with, (*ret_b)->id);
+    assert_int_equal((*ret_b)->exchange.with, (*ret_a)->id);
 }
 
 TEST(test_the_other_s_end_ends_an_exchange)
@@ -92,7 +92,7 @@ TEST(test_the_other_s_end_ends_an_exchange)
     begin_exchange(&p, 0, &a, &b);
     assert_int_equal(cluster_kill_job(p.w->cluster, b, "killed", p.w->now, NULL), 0);
     work_s(&p, 10); /* and not the minute that it would have waited */
-    assert_int_equal(a->plan.exchange.with, 0);
+    assert_int_equal(a->exchange.with, 0);
     assert_int_equal(n_on(a, 0) + n_on(a, 1), 8);
     end(&p);
 }
@@ -110,11 +110,11 @@ TEST(test_nobody_grows_on_what_is_exchanged)
     cross(&p, 7, &a, &b);
     c = add_job(&p, "c", 16, FAST, FAST);
     for (int i = 0; i < 900; i++) {
-        uint64_t with = a->plan.exchange.with;
+        uint64_t with = a->exchange.with;
         uint32_t before = n_on(c, 0) + n_on(c, 1);
 
         work_s(&p, 1);
-        if (with != b->id || a->plan.exchange.with != b->id)
+        if (with != b->id || a->exchange.with != b->id)
             continue; /* c is a third one only while these two exchange */
         assert_int_equal(n_on(c, 0) + n_on(c, 1), before);
         seconds++;
@@ -185,8 +185,8 @@ TEST(test_a_minimum_does_not_wait_for_an_exchange)
         }
     world_second(p.w);
     world_plan(p.w);
-    assert_int_equal(a->plan.exchange.with, 0);
-    assert_int_equal(b->plan.exchange.with, 0);
+    assert_int_equal(a->exchange.with, 0);
+    assert_int_equal(b->exchange.with, 0);
     assert_int_equal(a->learned->in_vain, 1); /* the next one twice as late */
     work_s(&p, 30);
     assert_true(n_on(a, 0) + n_on(a, 1) >= 7);
@@ -203,7 +203,7 @@ TEST(test_nobody_exchanges_what_costs_more)
     for (int i = 0; i < 300; i++) {
         a->learned->of.resize_s = b->learned->of.resize_s = 1e6;
         work_s(&p, 1);
-        assert_int_equal(a->plan.exchange.with, 0);
+        assert_int_equal(a->exchange.with, 0);
     }
     end(&p);
 }
@@ -245,7 +245,7 @@ TEST(test_a_copy_knows_the_types)
 
         assert_memory_equal(&of->learned->bias, &p.jobs[j]->learned->bias,
                             sizeof of->learned->bias);
-        assert_int_equal(of->plan.exchange.with, p.jobs[j]->plan.exchange.with);
+        assert_int_equal(of->exchange.with, p.jobs[j]->exchange.with);
     }
     (void)cluster_free(copy);
     end(&p);

@@ -123,7 +123,7 @@ static void compare_job(const struct job *a, const struct job *b)
 {
     assert_non_null(b);
     compare_learned(a->spec->name, a->learned, b->learned);
-    SAME(a->spec->name, a->plan.noted_us, b->plan.noted_us);
+    SAME(a->spec->name, a->noted_us, b->noted_us);
     for (uint32_t r = 0; r < a->spec->n_roles; r++)
         for (uint32_t i = 0; i < a->n_slots[r]; i++) {
             const struct process *x = a->slots[r][i].live, *y = b->slots[r][i].live;

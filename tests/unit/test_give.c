@@ -161,16 +161,16 @@ TEST(test_nobody_is_stopped_in_the_middle_of_a_task)
     struct stage s;
 
     begin(&s);
-    assert_int_equal(s.giver->plan.gives, TAKEN);
+    assert_int_equal(s.giver->gives, TAKEN);
     wait_s(&s, 30);
-    assert_int_equal(s.giver->plan.gives, TAKEN); /* it decides nothing twice */
+    assert_int_equal(s.giver->gives, TAKEN); /* it decides nothing twice */
     assert_int_equal(n_asked_to_stop(s.giver), 0);
     assert_int_equal(job_count_running(s.giver, 0), HELD);
     assert_int_equal(job_count_running(s.taker, 0), 1); /* there is no room yet */
     assert_int_equal(s.giver->target[0], HELD - TAKEN); /* which its owner sees at once */
     assert_int_equal(s.w->cluster->planner->given.cpu_millicores, TAKEN * CORE);
     world_replan(s.w);
-    assert_int_equal(s.giver->plan.gives, TAKEN);
+    assert_int_equal(s.giver->gives, TAKEN);
     end(&s);
 }
 
@@ -188,7 +188,7 @@ static void give_in_turn(bool last_first)
         assert_int_equal(ask(&s, i), !goes);
         if (!goes)
             continue;
-        assert_int_equal(s.giver->plan.gives, TAKEN - n - 1);
+        assert_int_equal(s.giver->gives, TAKEN - n - 1);
         assert_int_equal(s.giver->target[0], HELD - TAKEN);
         assert_non_null(strstr(live(s.giver, i)->reason, "between two tasks"));
         world_plan(s.w);
@@ -196,7 +196,7 @@ static void give_in_turn(bool last_first)
     }
     assert_int_equal(job_count(s.taker, 0, false), 1); /* what it takes is being stopped */
     wait_s(&s, 3);
-    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(s.giver->gives, 0);
     assert_int_equal(job_count_running(s.giver, 0), HELD - TAKEN);
     assert_int_equal(job_count_running(s.taker, 0), 1 + TAKEN);
     assert_int_equal(task_queue_counts(s.giver->queue).leased, HELD - TAKEN);
@@ -248,7 +248,7 @@ TEST(test_one_that_hangs_keeps_nobody)
         wait_s(&s, 3);
         assert_int_equal(n_asked_to_stop(s.giver), 1); /* the others are gone */
     }
-    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(s.giver->gives, 0);
     assert_false(stuck->stop_wanted);
     assert_true(first->stop_wanted);
     assert_int_equal(job_count_running(s.taker, 0), TAKEN); /* one waits for what hangs */
@@ -276,11 +276,11 @@ TEST(test_who_asks_in_advance_is_in_the_middle_of_its_work)
             finish(&s, i);
             s.tasks[i] = next;
         }
-    assert_int_equal(s.giver->plan.gives, TAKEN);
+    assert_int_equal(s.giver->gives, TAKEN);
     assert_int_equal(n_asked_to_stop(s.giver), 0);
     finish(&s, 0);
     assert_false(ask(&s, 0)); /* it holds none */
-    assert_int_equal(s.giver->plan.gives, TAKEN - 1);
+    assert_int_equal(s.giver->gives, TAKEN - 1);
     assert_int_equal(s.w->cluster->figures.task_ends[TASK_END_RETURNED], 0);
     end(&s);
 }
@@ -292,7 +292,7 @@ TEST(test_over_the_limit_nobody_waits_for_a_task)
     struct stage s;
 
     begin_in(&s, world_of(1, (CORES + 2) * CORE, 1000 * CORES / (CORES + 2)), HELD);
-    assert_int_equal(s.giver->plan.gives, TAKEN);
+    assert_int_equal(s.giver->gives, TAKEN);
     wait_s(&s, 3);
     assert_int_equal(n_asked_to_stop(s.giver), 0);
     s.w->agents[0].foreign_cpu_millicores = CORE;
@@ -312,7 +312,7 @@ TEST(test_who_has_no_task_goes_at_once)
 
     begin_with(&s, HELD - TAKEN);
     wait_s(&s, 3);
-    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(s.giver->gives, 0);
     assert_int_equal(job_count_running(s.giver, 0), HELD - TAKEN);
     assert_int_equal(job_count_running(s.taker, 0), 1 + TAKEN);
     for (uint32_t i = 0; i < HELD - TAKEN; i++)
@@ -332,7 +332,7 @@ static void stop_for_gang(uint32_t instances, uint32_t gives)
     wait_s(&s, 3);
     assert_int_equal(gang->state, JOB_RUNNING);
     assert_int_equal(job_count_running(s.giver, 0), HELD - instances);
-    assert_int_equal(s.giver->plan.gives, gives);
+    assert_int_equal(s.giver->gives, gives);
     for (uint32_t i = 0; i < HELD; i++)
         if (live(s.giver, i) != NULL) {
             finish(&s, i);
@@ -341,7 +341,7 @@ static void stop_for_gang(uint32_t instances, uint32_t gives)
         }
     world_plan(s.w);
     wait_s(&s, 3);
-    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(s.giver->gives, 0);
     assert_int_equal(job_count_running(s.giver, 0) + job_count_running(s.taker, 0),
                      CORES - instances);
     end(&s);
@@ -359,10 +359,10 @@ TEST(test_what_is_wanted_back_is_kept)
     struct stage s;
 
     begin(&s);
-    assert_true(s.giver->plan.gives > 0);
+    assert_true(s.giver->gives > 0);
     assert_int_equal(cluster_kill_job(s.w->cluster, s.taker, "killed", s.w->now, NULL), 0);
     wait_s(&s, 3);
-    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(s.giver->gives, 0);
     assert_int_equal(s.giver->target[0], HELD);
     assert_int_equal(s.w->cluster->planner->given.cpu_millicores, 0);
     for (uint32_t i = 0; i < HELD; i++) {
@@ -389,10 +389,10 @@ TEST(test_a_copy_gives_the_same)
     copy = cluster_clone(s.w->cluster, s.w->now);
     assert_int_equal(cluster_check(copy, NULL), 0);
     giver = cluster_job(copy, s.giver->id);
-    assert_int_equal(giver->plan.gives, TAKEN);
+    assert_int_equal(giver->gives, TAKEN);
     cluster_replan(copy, s.w->now);
     assert_int_equal(cluster_check(copy, NULL), 0);
-    assert_int_equal(giver->plan.gives, TAKEN);
+    assert_int_equal(giver->gives, TAKEN);
     assert_int_equal(giver->target[0], HELD - TAKEN);
     assert_int_equal(n_asked_to_stop(giver), 0);
     assert_int_equal(copy->planner->given.cpu_millicores, TAKEN * CORE);
@@ -404,10 +404,10 @@ TEST(test_a_copy_gives_the_same)
                                         NULL),
                      0);
     assert_true(process->stop_wanted);
-    assert_int_equal(giver->plan.gives, TAKEN - 1);
+    assert_int_equal(giver->gives, TAKEN - 1);
     cluster_plan(copy, s.w->now);
     assert_int_equal(cluster_check(copy, NULL), 0);
-    assert_int_equal(giver->plan.gives, TAKEN - 1);
+    assert_int_equal(giver->gives, TAKEN - 1);
     (void)cluster_free(copy);
     end(&s);
 }
@@ -419,7 +419,7 @@ TEST(test_who_was_moved_rests_until_that_is_paid)
     uint64_t until_us;
 
     begin(&s);
-    until_us = deadline_at(&s.giver->plan.rest);
+    until_us = deadline_at(&planned_is(s.giver)->rest);
     assert_true(until_us > s.w->now.now_us);
     assert_true(until_us <= s.w->now.now_us + 3 * USEC_PER_SEC);
     for (uint32_t i = 0; i < TAKEN; i++) {
@@ -429,11 +429,11 @@ TEST(test_who_was_moved_rests_until_that_is_paid)
     for (int i = 0; i < 5 && job_count(s.taker, 0, false) < 1 + TAKEN; i++)
         wait_s(&s, 1);
     assert_int_equal(job_count(s.taker, 0, false), 1 + TAKEN);
-    until_us = deadline_at(&s.taker->plan.rest);
+    until_us = deadline_at(&planned_is(s.taker)->rest);
     assert_true(until_us > s.w->now.now_us && until_us != NEVER_US);
     wait_s(&s, 8);
-    assert_int_equal(deadline_at(&s.giver->plan.rest), NEVER_US);
-    assert_int_equal(deadline_at(&s.taker->plan.rest), NEVER_US);
+    assert_int_equal(deadline_at(&planned_is(s.giver)->rest), NEVER_US);
+    assert_int_equal(deadline_at(&planned_is(s.taker)->rest), NEVER_US);
     end(&s);
 }
 
@@ -442,11 +442,11 @@ TEST(test_who_is_over_does_not_rest)
     struct stage s;
 
     begin(&s);
-    assert_true(deadline_at(&s.giver->plan.rest) != NEVER_US);
+    assert_true(deadline_at(&planned_is(s.giver)->rest) != NEVER_US);
     assert_int_equal(cluster_kill_job(s.w->cluster, s.giver, "killed", s.w->now, NULL), 0);
     world_second(s.w);
     assert_true(job_state_is_final(s.giver->state));
-    assert_int_equal(deadline_at(&s.giver->plan.rest), NEVER_US);
+    assert_int_equal(deadline_at(&planned_is(s.giver)->rest), NEVER_US);
     end(&s);
 }
 
@@ -459,7 +459,7 @@ TEST(test_restart_stops_nobody)
     world_restart(s.w);
     s.giver = cluster_find_job(s.w->cluster, "long");
     s.taker = cluster_find_job(s.w->cluster, "short");
-    assert_int_equal(s.giver->plan.gives, 0);
+    assert_int_equal(s.giver->gives, 0);
     assert_int_equal(cluster_check(s.w->cluster, NULL), 0);
     wait_s(&s, 3);
     assert_int_equal(n_asked_to_stop(s.giver), 0);
@@ -477,7 +477,7 @@ TEST(test_minimum_is_not_given)
                                        NULL),
                      0);
     wait_s(&s, 3);
-    assert_in_range(s.giver->plan.gives, 0, 1); /* its new minimum stays */
+    assert_in_range(s.giver->gives, 0, 1); /* its new minimum stays */
     assert_true(s.giver->target[0] >= HELD - 1);
     for (uint32_t i = 0; i < HELD; i++) {
         finish(&s, i);

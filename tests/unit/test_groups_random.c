@@ -192,7 +192,7 @@ static void assert_told(const struct planner *planner)
     while (class != NULL) {
         const struct queue_key key = queue_key(planner, class);
 
-        n_told += class->next->plan.verdict != VERDICT_DEEP;
+        n_told += planned_verdict(class->next) != VERDICT_DEEP;
         class = queue_after(planner, &key);
     }
     assert_int_equal(n_told, MIN_OF(planner->queue.n_open, QUEUE_DEPTH));

@@ -85,7 +85,7 @@ TEST(test_deadline_is_kept_or_not)
     struct job *job = begin(&w, 260 * USEC_PER_SEC);
     double due_in_s;
 
-    due_in_s = (double)(deadline_at(&job->plan.due) - w->now.now_us) / USEC_PER_SEC;
+    due_in_s = (double)(deadline_at(&job->due) - w->now.now_us) / USEC_PER_SEC;
     teach(w, job, 4.8 * 0.95 * due_in_s);
     assert_true(job_outlook(job, w->now, &outlook));
     assert_true(outlook.has_deadline);

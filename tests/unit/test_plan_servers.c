@@ -7,6 +7,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_servers.h"
 #include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/plan/planned.h"
 #include "shared/error.h"
 #include "tests/unit/servers_world.h"
 #include "tests/unit/test.h"
@@ -386,7 +387,7 @@ TEST(test_nobody_waits_long_for_servers)
     assert_int_equal(job_count_running(other, 0), 10);
     job = submit_taught(w);
     assert_int_equal(job->state, JOB_QUEUED); /* one and one would find room */
-    assert_true(job->plan.promised);
+    assert_true(planned_promised(job));
     w->seed = 1;
     w->max_linger = 100000;
     for (seconds = 0; seconds < 60 && job->state == JOB_QUEUED; seconds++) {

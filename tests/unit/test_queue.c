@@ -34,7 +34,7 @@ TEST(test_places_are_kept_only_while_promised)
     world_run(w, 12);
     assert_int_equal(job_count_running(elastic, 0), 10);
     gang = world_submit(w, world_spec("gang", 1, 1, 5000, 0, 0));
-    assert_true(gang->plan.promised);
+    assert_true(planned_promised(gang));
     assert_non_null(planned_is(gang)->places);
     w->agents[0].silent = true;
     world_advance(w, 40 * USEC_PER_SEC);
@@ -65,8 +65,8 @@ TEST(test_who_loses_its_promise_is_told)
     w->agents[0].foreign_cpu_millicores = 6000;
     world_turn(w, 0);
     world_run(w, 6);
-    assert_false(first->plan.promised);
-    assert_false(second->plan.promised);
+    assert_false(planned_promised(first));
+    assert_false(planned_promised(second));
     assert_says(second, "queued", "behind 1 job that asks for the same");
     assert_null(planned_is(second)->places);
     world_free(w);
@@ -569,9 +569,9 @@ TEST(test_places_that_lack_nothing_are_promised)
     gang = world_submit(w, world_spec("gang", 3, 3, 2500, 1, 4000));
     assert_says(gang, "gang-does-not-fit", "it waits until a job ends");
     small = world_submit(w, world_spec("small", 1, 1, 100, 0, 0));
-    assert_true(gang->plan.promised);
+    assert_true(planned_promised(gang));
     assert_says(gang, "gang-does-not-fit", "room is being made");
-    assert_true(small->plan.promised);
+    assert_true(planned_promised(small));
     world_replan(w);
     world_free(w);
 }
@@ -611,8 +611,8 @@ TEST(test_promise_goes_to_nobody_behind_the_depth)
     assert_says(deep, "queued", "behind more than 128 kinds of jobs");
     assert_int_equal(cluster_scale_job(w->cluster, job, NULL, 2, 2, w->now, NULL), 0);
     cluster_plan(w->cluster, w->now);
-    assert_true(job->plan.promised);
-    assert_false(deep->plan.promised);
+    assert_true(planned_promised(job));
+    assert_false(planned_promised(deep));
     assert_int_equal(job_count(elastic, 0, false), 6);
     world_commit(w);
     world_free(w);

@@ -296,7 +296,7 @@ TEST(test_promised_servers_count_as_load)
     w->seed = 1;
     w->max_linger = 8;
     job = submit_taught(w);
-    assert_true(job->plan.promised);
+    assert_true(planned_promised(job));
     assert_int_equal(plan_promised_servers(job, 2), 3);
     for (int i = 0; i < 30 && job->state == JOB_QUEUED; i++) {
         assert_int_equal(planned_is(job)->lack.cpu_millicores, 5 * CORE);
@@ -381,7 +381,7 @@ TEST(test_random_events_with_open_numbers)
             world_plan(w);
         for (job = w->cluster->active; job != NULL; job = job->active_next) {
             n_chosen += job_servers(job) > 1;
-            n_promised += job->plan.promised && plan_promised_servers(job, 2) > 0;
+            n_promised += planned_promised(job) && plan_promised_servers(job, 2) > 0;
         }
     }
     print_message("seen %u times with chosen servers, %u with promised ones\n", n_chosen,

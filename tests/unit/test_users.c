@@ -483,7 +483,7 @@ static void assert_group_of_job(const struct live *live, const char *job, const 
 
     assert_non_null(cluster->config.groups);
     all = group_table_all(cluster->config.groups, &n);
-    assert_string_equal(all[cluster_find_job(cluster, job)->plan.group].name, group);
+    assert_string_equal(all[cluster_find_job(cluster, job)->group].name, group);
 }
 
 TEST(test_groups_are_kept_and_the_core_is_told)

@@ -21,7 +21,7 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/model/job_plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/ask/node_account.h"
 #include "scheduler/core/ask/pin_wait.h"
 #include "scheduler/core/plan/placement.h"
@@ -251,14 +251,14 @@ static void say_foreign(const struct foreign_load *foreign, struct job_account *
 static void say_before(const struct cluster *cluster, const struct job *job,
                        struct job_account *ret)
 {
-    const struct queue_class *class = job->plan.queue_class;
+    const struct queue_class *class = planned_is(job)->class;
 
     ret->change = CHANGE_JOB;
     if (class == NULL) {
         (void)snprintf(ret->text, sizeof ret->text, "the next plan, which tries it");
         return;
     }
-    if (job->plan.verdict == VERDICT_DEEP || class->jobs == job) {
+    if (planned_verdict(job) == VERDICT_DEEP || class->jobs == job) {
         (void)snprintf(ret->text, sizeof ret->text,
                        "the start or the end of jobs before it: more than %d kinds of them wait",
                        QUEUE_DEPTH);
@@ -307,7 +307,7 @@ static void say_change(const struct cluster *cluster, const struct job *job,
     bool queued = job->state == JOB_QUEUED;
     struct foreign_load foreign;
     struct pin_wait pin;
-    enum queue_verdict verdict = queued ? job->plan.verdict : VERDICT_WAITS;
+    enum queue_verdict verdict = queued ? planned_verdict(job) : VERDICT_WAITS;
 
     if (cluster->n_unheard > 0 && deadline_at(&cluster->quiet) != NEVER_US) {
         ret->change = CHANGE_REPORTS;
@@ -320,7 +320,8 @@ static void say_change(const struct cluster *cluster, const struct job *job,
         ret->change = CHANGE_SMALLER;
         (void)snprintf(ret->text, sizeof ret->text,
                        "smaller instances, a lower minimum, or other nodes");
-    } else if (verdict == VERDICT_PROMISED || verdict == VERDICT_OVER_LOAD || job->plan.promised) {
+    } else if (verdict == VERDICT_PROMISED || verdict == VERDICT_OVER_LOAD ||
+               planned_promised(job)) {
         ret->change = CHANGE_STOPS;
         (void)snprintf(ret->text, sizeof ret->text,
                        "the end of the processes that are being stopped to make room for it");
@@ -394,7 +395,7 @@ void cluster_account(const struct cluster *cluster, const struct job *job, struc
     ret->wanted = demands[0].count;
     ret->needs = demands[0].want.need;
     ret->selector = demands[0].want.selector;
-    list_nodes(cluster, &job->spec->roles[ret->role], &demands[0].want, job->plan.promised, ret);
+    list_nodes(cluster, &job->spec->roles[ret->role], &demands[0].want, planned_promised(job), ret);
     say_change(cluster, job, demands, n, ret);
     say_others(cluster, job, ret);
 }

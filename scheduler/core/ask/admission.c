@@ -140,8 +140,8 @@ static void subject_of(const struct question *question, const struct job *job, s
     *ret = (struct subject){ .job = job,
                              .holds = goes_first(question, job),
                              .work_s = work_s,
-                             .due_s = (double)(deadline_at(&job->plan.due) -
-                                               MIN_OF(now.now_us, deadline_at(&job->plan.due))) /
+                             .due_s = (double)(deadline_at(&job->due) -
+                                               MIN_OF(now.now_us, deadline_at(&job->due))) /
                                       USEC_PER_SEC };
     demand_of(job->spec, elastic, ret);
     keep_until_due(ret);
@@ -158,7 +158,7 @@ static void subject_of(const struct question *question, const struct job *job, s
 static int earlier_first(const void *left, const void *right)
 {
     const struct job *a = *(struct job *const *)left, *b = *(struct job *const *)right;
-    uint64_t a_us = deadline_at(&a->plan.due), b_us = deadline_at(&b->plan.due);
+    uint64_t a_us = deadline_at(&a->due), b_us = deadline_at(&b->due);
 
     if (a_us != b_us)
         return a_us < b_us ? -1 : 1;
@@ -167,7 +167,7 @@ static int earlier_first(const void *left, const void *right)
 
 static bool is_due_before(const struct question *question, const struct job *job)
 {
-    return (double)deadline_at(&job->plan.due) <=
+    return (double)deadline_at(&job->due) <=
            (double)question->now.now_us + question->own.due_s * USEC_PER_SEC;
 }
 
@@ -180,7 +180,7 @@ static size_t count_jobs(struct question *question, const struct job ***ret)
 
     DL_FOREACH2(question->cluster->active, job, active_next)
     {
-        bool has_deadline = deadline_at(&job->plan.due) != NEVER_US;
+        bool has_deadline = deadline_at(&job->due) != NEVER_US;
 
         if (job->state == JOB_STOPPING)
             continue;

@@ -122,7 +122,7 @@ char *cluster_explain_growth(const struct cluster *cluster, const struct job *jo
     if (elastic < 0 || job->finishing || !(job->state == JOB_RUNNING || job->state == JOB_RESIZING))
         return buffer;
     growth.role = &job->spec->roles[elastic];
-    growth.held = held_of_role(job, growth.at) - job->plan.gives;
+    growth.held = held_of_role(job, growth.at) - job->gives;
     if (growth.held >= growth.role->max)
         return buffer;
     for (size_t i = 0; !bounds[i](&growth, why, sizeof why);)

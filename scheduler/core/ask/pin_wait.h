@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "scheduler/core/plan/capacity.h"
-#include "scheduler/core/model/job_plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/ask/node_account.h"
 
 struct demand;

@@ -296,7 +296,7 @@ static void say_held(const struct job *job, char *buffer, size_t size)
     for (size_t i = 0; i < planned_is(job)->n_places; i++) {
         DL_FOREACH2(planned_is(job)->places[i].room->node->processes, process, node_next)
         {
-            if (process->job->plan.yield_role != process->role + 1)
+            if (!planned_yields(process))
                 list_add(&jobs, process->job->spec->name);
         }
     }
@@ -336,15 +336,15 @@ static void say_yields(const struct cluster *cluster, const struct job *job, cha
 static size_t say_share(const struct planner *planner, const struct job *job, char *buffer,
                         size_t size)
 {
-    const struct policy_group *group = &planner->groups[job->plan.group];
+    const struct policy_group *group = &planner->groups[job->group];
     char who[GROUP_NAME_MAX + 40] = "users of no group hold";
     int used;
 
-    if (job->plan.group != 0)
+    if (job->group != 0)
         (void)snprintf(who, sizeof who, "group %s holds", group->name);
     used = snprintf(buffer, size, "%s %.1f%% of the cluster, %.1f%% are guaranteed to %s; ", who,
-                    group_percent(planner, job->plan.group), group->guaranteed_permille / 10.0,
-                    job->plan.group != 0 ? "it" : "them");
+                    group_percent(planner, job->group), group->guaranteed_permille / 10.0,
+                    job->group != 0 ? "it" : "them");
     return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
 }
 
@@ -432,7 +432,7 @@ static size_t say_parked(const struct job *job, char *buffer, size_t size)
 static void say(const struct cluster *cluster, const struct job *job, enum queue_verdict verdict,
                 char *buffer, size_t size)
 {
-    const struct queue_class *class = job->plan.queue_class;
+    const struct queue_class *class = planned_is(job)->class;
     struct demand demands[JOB_ROLES_MAX];
     size_t n = gang_demands_of_job(job, demands);
     struct resources total = gang_total(demands, n);
@@ -544,10 +544,10 @@ void reasons_tell(struct cluster *cluster)
     for (size_t i = 0; i < n; i++) {
         struct job *job = told[i];
 
-        if (!job->filed || job->plan.verdict == VERDICT_NONE)
+        if (!job->filed || planned_verdict(job) == VERDICT_NONE)
             continue; /* it was started, say */
-        say(cluster, job, job->plan.verdict, text, sizeof text);
-        job_set_reason(cluster, job, cause_of(cluster, job, job->plan.verdict), "%s", text);
+        say(cluster, job, planned_verdict(job), text, sizeof text);
+        job_set_reason(cluster, job, cause_of(cluster, job, planned_verdict(job)), "%s", text);
     }
     plan_told_clear(cluster->planner);
 }
@@ -581,11 +581,11 @@ static char *explain_unfit(const struct job *job, char *buffer, size_t size)
 /* its present standing */
 static enum queue_verdict verdict_now(const struct job *job)
 {
-    const struct queue_class *class = job->plan.queue_class;
+    const struct queue_class *class = planned_is(job)->class;
 
-    if (job->plan.verdict == VERDICT_NONE && class != NULL && job != class->next)
+    if (planned_verdict(job) == VERDICT_NONE && class != NULL && job != class->next)
         return VERDICT_BEHIND; /* it was told before a restart */
-    return job->plan.verdict;
+    return planned_verdict(job);
 }
 
 /* cluster_explain_code - see reason.h */
@@ -615,7 +615,7 @@ char *cluster_explain(const struct cluster *cluster, const struct job *job, char
         return buffer;
     if (job->n_waits > 0)
         return after_describe(job, buffer, size);
-    if (verdict_now(job) == VERDICT_BEHIND && job->plan.queue_class == NULL)
+    if (verdict_now(job) == VERDICT_BEHIND && planned_is(job)->class == NULL)
         (void)snprintf(buffer, size, "%s", job->reason); /* no plan has seen it since a restart */
     else
         say(cluster, job, verdict_now(job), buffer, size);

@@ -151,7 +151,7 @@ static int check_sizes(const struct cluster *cluster, const struct job *job,
 
         if (job->state == JOB_STOPPING && counted > 0 && !job_keeps_remains(job))
             return BROKEN("job %s stops but a %s was not asked to", job->spec->name, role->name);
-        if (!job_is_started(job) || cluster_plan_is_due(cluster) || job->plan.touched)
+        if (!job_is_started(job) || cluster_plan_is_due(cluster) || job->touched)
             continue; /* bounds may have moved: the plan will follow */
         if (counted > role->max)
             return BROKEN("job %s: %u of %s, more than %u", job->spec->name, counted, role->name,

@@ -25,6 +25,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
@@ -139,15 +140,15 @@ int check_job_counts(const struct job *job, struct edl_error *error)
                       job_state_to_string(job->state), queued ? "not in" : "in");
     if (check_after(job, error) < 0)
         return EDL_EBADTRANSITION;
-    if (job_state_is_final(job->state) && deadline_at(&job->plan.due) != NEVER_US)
+    if (job_state_is_final(job->state) && deadline_at(&job->due) != NEVER_US)
         return BROKEN("job %s is over and its deadline is waited for", job->spec->name);
-    if (job->plan.marked != 0)
+    if (planned_is(job)->marked != 0)
         return BROKEN("job %s: victims of a search are still marked", job->spec->name);
-    if (deadline_at(&job->plan.tasks) != tasks_us)
+    if (deadline_at(&job->tasks_due) != tasks_us)
         return BROKEN("job %s: its tasks' deadline is not kept", job->spec->name);
-    if ((job->plan.yield_role != 0) != (job_surplus(job) > 0))
+    if ((planned_is(job)->yield_role != 0) != (job_surplus(job) > 0))
         return BROKEN("job %s: %u could give way, kept is role %u", job->spec->name,
-                      job_surplus(job), job->plan.yield_role);
+                      job_surplus(job), planned_is(job)->yield_role);
     return 0;
 }
 
@@ -186,12 +187,14 @@ int check_node_counts(const struct node *node, struct edl_error *error)
         return BROKEN("node %s: %u processes with %lld ports counted, kept are %u and %lld",
                       node->name, n, (long long)all.ports, node->n_processes,
                       (long long)node->ports_held);
-    if (!resources_equal(&stopping, &node->stopping) || !resources_equal(&yield, &node->yield))
+    if (!resources_equal(&stopping, &node->stopping) ||
+        !resources_equal(&yield, &node->room->yield))
         return BROKEN("node %s: %lldm stop and %lldm could, kept are %lldm and %lldm", node->name,
                       (long long)stopping.cpu_millicores, (long long)yield.cpu_millicores,
                       (long long)node->stopping.cpu_millicores,
-                      (long long)node->yield.cpu_millicores);
+                      (long long)node->room->yield.cpu_millicores);
     facts = node_facts(node);
+    facts.yield = yield;
     if (room_is_listed(node->room) != node_takes_processes(node) ||
         (room_is_listed(node->room) && (!resources_equal(&facts.now, &node->room->facts.now) ||
                                         !resources_equal(&facts.later, &node->room->facts.later) ||
@@ -350,13 +353,13 @@ static int check_queue(const struct cluster *cluster, struct edl_error *error)
         {
             const struct turn turn = queue_turn(queue, job);
 
-            if (turn_compare(&turn, &last) <= 0 || job->plan.queue_class != class ||
+            if (turn_compare(&turn, &last) <= 0 || planned_is(job)->class != class ||
                 queue_before(job) != n)
                 return BROKEN("job %s is out of order in its class", job->spec->name);
             last = turn;
             n++;
-            promised += job->plan.promised;
-            if (planned_is(job)->places != NULL && !job->plan.promised && job != queue->held)
+            promised += planned_promised(job);
+            if (planned_is(job)->places != NULL && !planned_promised(job) && job != queue->held)
                 return BROKEN("job %s keeps places that it is not promised", job->spec->name);
         }
         if (n != class->n_jobs)
@@ -495,15 +498,16 @@ static int check_groups(const struct cluster *cluster, struct edl_error *error)
         const struct resources used = wanted_of_job(job);
 
         if (job_state_is_final(job->state) &&
-            resources_equal(&job->plan.used, &(struct resources){ 0 }))
+            resources_equal(&planned_is(job)->used, &(struct resources){ 0 }))
             continue;
-        if (job->plan.group >= planner->n_groups)
-            return BROKEN("job %s is in group %u of %u", job->spec->name, job->plan.group,
+        if (job->group >= planner->n_groups)
+            return BROKEN("job %s is in group %u of %u", job->spec->name, job->group,
                           planner->n_groups);
-        if (planner->n_groups > 1 && !resources_equal(&used, &job->plan.used))
+        if (planner->n_groups > 1 && !resources_equal(&used, &planned_is(job)->used))
             return BROKEN("job %s holds %lldm of its group's, kept are %lldm", job->spec->name,
-                          (long long)used.cpu_millicores, (long long)job->plan.used.cpu_millicores);
-        resources_add(&held[job->plan.group], &job->plan.used, 1);
+                          (long long)used.cpu_millicores,
+                          (long long)planned_is(job)->used.cpu_millicores);
+        resources_add(&held[job->group], &planned_is(job)->used, 1);
     }
     for (uint32_t g = 0; g < planner->n_groups; g++)
         if (held[g].cpu_millicores != planner->groups[g].cpu_millicores ||

@@ -158,7 +158,7 @@ struct job *submission_add(struct cluster *cluster, struct job_spec *take_spec, 
     cluster->figures.jobs_submitted++;
     job->submitted_us = now.now_us;
     job->submitted_wall_us = now.wall_us;
-    job->plan.group = group_table_index(cluster->config.groups, job->user);
+    job->group = group_table_index(cluster->config.groups, job->user);
     DL_APPEND2(cluster->active, job, active_prev, active_next);
     holdings_enter(&cluster->holdings, job);
     effect_save_spec(cluster, job);

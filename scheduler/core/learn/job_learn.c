@@ -221,10 +221,10 @@ static void note_length(struct cluster *cluster, struct job *job, const struct f
 {
     char name[JOB_FAMILY_SIZE];
 
-    if (fact->elastic >= 0 || fact->us < MAX_OF(2 * job->plan.noted_us, USEC_PER_SEC))
+    if (fact->elastic >= 0 || fact->us < MAX_OF(2 * job->noted_us, USEC_PER_SEC))
         return;
     job_length_name(job, name);
-    job->plan.noted_us = fact->us;
+    job->noted_us = fact->us;
     goodput_family_done(cluster->families, name, length_of(job, fact->us));
 }
 

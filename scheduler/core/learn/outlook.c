@@ -68,7 +68,7 @@ static uint32_t needed_of(const struct goodput_learned *told, const struct role_
 bool job_outlook(const struct job *job, struct instant now, struct job_outlook *ret)
 {
     int role = job_elastic_role(job);
-    uint64_t due_us = deadline_at(&job->plan.due);
+    uint64_t due_us = deadline_at(&job->due);
     uint32_t instances = role < 0 ? 0 : job_count(job, (uint32_t)role, false);
     double work_s = job_left_s(job, now);
     const struct goodput_learned *told;

@@ -284,7 +284,7 @@ void after_name(struct cluster *cluster, struct job *job, int sign)
 
 static void enter(struct cluster *cluster, struct job *job)
 {
-    job->plan.verdict = VERDICT_NONE;
+    job->was_told = false;
     job_set_reason(cluster, job, CAUSE_QUEUED, "waits for its turn to be placed");
     job_file(cluster, job);
     cluster->plan_wanted = true;

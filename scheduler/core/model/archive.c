@@ -92,8 +92,7 @@ static bool is_spoken_of(const struct job *job)
 {
     const struct process *process;
 
-    if (job->effects_pending != 0 || job->plan.touched || job->plan.lacking ||
-        job->plan.known_to_policy || job->plan.queue_class != NULL)
+    if (job->effects_pending != 0 || job->touched || job->changed || job->n_planner_refs != 0)
         return true;
     DL_FOREACH2(job->processes, process, job_next)
     if (process->effects_pending != 0 || !process_state_is_final(process->state))

@@ -49,7 +49,7 @@ void job_free(struct job *job)
     free(job->reason);
     free(job->dataset_digest);
     rendezvous_free(job); /* before the spec: it says how many roles there are */
-    free(job->plan.why);
+    free(job->resize_why);
     job_hasty_forget(job);
     free(job->planned);
     free(job->after);
@@ -127,7 +127,7 @@ void job_tasks_changed(struct cluster *cluster, struct job *job)
     cluster->figures.tasks_leased += (uint64_t)now.leased - job->counted_leased;
     job->counted_todo = now.todo;
     job->counted_leased = now.leased;
-    deadline_set(&cluster->deadlines, &job->plan.tasks, DEADLINE_TASKS,
+    deadline_set(&cluster->deadlines, &job->tasks_due, DEADLINE_TASKS,
                  counts ? task_queue_next_deadline_us(job->queue) : NEVER_US);
 }
 

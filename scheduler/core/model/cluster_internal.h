@@ -57,17 +57,13 @@ struct cluster {
     size_t n_facts, cap_facts;
     struct deadlines deadlines; /* what time will bring */
     struct deadline quiet;      /* until then plans wait for the nodes that have not been heard */
-    struct deadline park;       /* when it is looked at next whether jobs give way */
     uint32_t n_unheard;
-    struct job *touched,
-        *lacking; /* lists: what a plan has to look at; started, and short of something */
+    struct job *touched; /* list: what a plan has to look at */
     bool plan_wanted;
-    struct group_sum groups[GROUPS_MAX + 1]; /* nothing when there are no groups */
-    bool groups_changed;                     /* since planning looked at them */
-    struct node *changed;                    /* list: since planning looked at them */
-    struct node *removed; /* list: that planning may still speak of, until the next plan; owned */
-    bool files_changed;   /* some job came to wait to be started, or does so no longer */
-    bool queue_moves; /* something might fit that did not when the queue was last gone through */
+    struct node *changed; /* lists: since planning looked at them */
+    struct job *changed_jobs;
+    struct node *removed;  /* list: that planning may still speak of, until the next plan; owned */
+    bool files_changed;    /* some job came to wait to be started, or does so no longer */
     uint64_t plan_owed_us; /* until then plans have had their share of the time */
     struct deadline pause; /* when the plan comes that was wanted meanwhile */
 };

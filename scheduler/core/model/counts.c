@@ -2,7 +2,7 @@
 /* counts.c - sums that are kept, never searched for
  *
  * Of a job's role: how many slots live, stop, run, are due or finished. Of a node: the grants of
- * its processes, the part that is being freed, the part that could be. A function that changes a
+ * its processes, and the part that is being freed. A function that changes a
  * slot or a process takes its contribution away before and adds it after; cluster_check recounts
  * everything. */
 #include "scheduler/core/model/counts.h"
@@ -15,9 +15,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/figures.h"
-#include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/job.h"
-#include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/node_gpu_type.h"
 #include "scheduler/core/model/node_pick.h"
@@ -173,55 +171,27 @@ void process_count(struct process *process, int sign)
     node->n_processes += (uint32_t)sign;
     if (process->state == PROCESS_STOPPING)
         resources_add(&node->stopping, &held, sign);
-    else if (job->plan.yield_role == process->role + 1)
-        resources_add(&node->yield, &held, sign);
 }
 
 /* --- jobs
  * -----------------------------------------------------------------------------------------------
  */
 
-static void add_yield(struct cluster *cluster, struct job *job, uint32_t role, int sign)
+void job_changed(struct cluster *cluster, struct job *job)
 {
-    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
-        const struct process *process = job->slots[role][i].live;
-        struct resources held = resources_of_role(&job->spec->roles[role]);
-
-        if (process == NULL || process->node == NULL || process->state == PROCESS_STOPPING)
-            continue;
-        held.ports = node_ports_of(process->node, process);
-        resources_add(&process->node->yield, &held, sign);
-        node_changed(cluster, process->node);
-    }
-}
-
-/* Walks the job's own instances, and only when it leaves or reaches its minimum. */
-static void update_yield(struct cluster *cluster, struct job *job)
-{
-    uint32_t surplus = job_surplus(job);
-    uint32_t role = surplus > 0 ? (uint32_t)job_elastic_role(job) + 1 : 0;
-    uint32_t old = job->plan.yield_role;
-
-    if (surplus > job->plan.surplus)
-        cluster->queue_moves = true;
-    job->plan.surplus = surplus;
-    if (role == old)
+    if (job->changed)
         return;
-    if (old != 0)
-        add_yield(cluster, job, old - 1, -1);
-    job->plan.yield_role = role;
-    if (role != 0)
-        add_yield(cluster, job, role - 1, 1);
+    job->changed = true;
+    LL_PREPEND2(cluster->changed_jobs, job, changed_next);
 }
 
 void job_touch(struct cluster *cluster, struct job *job)
 {
-    update_yield(cluster, job);
-    group_count(cluster, job);
-    if (job->plan.touched)
+    job_changed(cluster, job);
+    if (job->touched)
         return;
-    job->plan.touched = true;
-    DL_APPEND2(cluster->touched, job, plan.touched_prev, plan.touched_next);
+    job->touched = true;
+    DL_APPEND2(cluster->touched, job, touched_prev, touched_next);
 }
 
 void job_decided(struct job *job, enum resize_reason reason, const char *format, ...)
@@ -233,9 +203,9 @@ void job_decided(struct job *job, enum resize_reason reason, const char *format,
     (void)vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
     (void)snprintf(why, sizeof why, "%s: %s", resize_reason_to_string(reason), text);
-    free(job->plan.why);
-    job->plan.resize_reason = reason;
-    job->plan.why = xstrdup(why);
+    free(job->resize_why);
+    job->resize_reason = reason;
+    job->resize_why = xstrdup(why);
 }
 
 /* --- nodes
@@ -260,7 +230,7 @@ uint32_t node_gpus_withheld(const struct node *node)
 
 struct room_facts node_facts(const struct node *node)
 {
-    struct room_facts facts = { .now = resources_of_offer(&node->offer), .yield = node->yield };
+    struct room_facts facts = { .now = resources_of_offer(&node->offer) };
 
     facts.now.ports -= node_ports_withheld(node);
     facts.most = facts.now;
@@ -316,7 +286,6 @@ void node_offer_changed(struct cluster *cluster, struct node *node)
     /* the range of ports may have moved: the held part of it is summed up afresh */
     node->ports_held = 0;
     node->stopping.ports = 0;
-    node->yield.ports = 0;
     DL_FOREACH2(node->processes, process, node_next)
     {
         int64_t ports = node_ports_of(node, process);
@@ -324,8 +293,6 @@ void node_offer_changed(struct cluster *cluster, struct node *node)
         node->ports_held += ports;
         if (process->state == PROCESS_STOPPING)
             node->stopping.ports += ports;
-        else if (process->job->plan.yield_role == process->role + 1)
-            node->yield.ports += ports;
     }
     node_changed(cluster, node);
 }

@@ -47,7 +47,9 @@ int job_lowest_free(struct job *job, uint32_t role);
 /* everything of the job afresh, from its slots */
 void job_recount(struct job *job);
 
-/* job_touch - something of it changed: the next plan looks at it */
+/* job_touch - something of it changed: the next plan looks at it, and so does the next search
+ * job_changed - the next search for room looks at it. Both O(1) */
+void job_changed(struct cluster *cluster, struct job *job);
 void job_touch(struct cluster *cluster, struct job *job);
 
 /* node_changed - something of it changed: the next search for room looks at it. O(1) */
@@ -61,7 +63,8 @@ struct resources resources_of_offer(const struct node_offer *offer);
 /* The facts of a node itself, before any plan takes something. */
 struct room_facts {
     struct resources now, later;
-    struct resources yield; /* held by instances that could be shrunk away; at most so much */
+    struct resources yield; /* held by instances that could be shrunk away: of plans alone, which
+                               know that (plan/rooms.c) */
     struct resources most;  /* the offer, less foreign load: when all has ended */
 };
 

@@ -51,7 +51,7 @@ static uint32_t count_busy(const struct job *job, uint32_t role, bool *ret_idle)
 
 uint32_t job_busy_most(const struct job *job, uint32_t role)
 {
-    uint32_t left = job->plan.busy_left;
+    uint32_t left = job->busy_left;
     bool idle = false;
     uint32_t busy;
 
@@ -65,8 +65,8 @@ uint32_t job_busy_most(const struct job *job, uint32_t role)
 
 void job_forget_idle(struct cluster *cluster, struct job *job)
 {
-    job->plan.busy_left = 0;
-    deadline_set(&cluster->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE, NEVER_US);
+    job->busy_left = 0;
+    deadline_set(&cluster->deadlines, &job->idle_forgotten, DEADLINE_IDLE, NEVER_US);
 }
 
 void job_idle_fell_due(struct cluster *cluster, struct job *job)
@@ -84,9 +84,8 @@ void process_note_taken(struct cluster *cluster, struct process *process, struct
     if (!process->idles || job_elastic_role(job) != (int)process->role)
         return;
     process->idles = false;
-    job->plan.busy_left = MAX_OF(count_busy(job, process->role, &idle), 1U);
-    deadline_set(&cluster->deadlines, &job->plan.idle_forgotten, DEADLINE_IDLE,
-                 now.now_us + KEPT_US);
+    job->busy_left = MAX_OF(count_busy(job, process->role, &idle), 1U);
+    deadline_set(&cluster->deadlines, &job->idle_forgotten, DEADLINE_IDLE, now.now_us + KEPT_US);
 }
 
 void node_take_idle_gpus(struct cluster *cluster, struct node *node, uint64_t mask,

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* groups.c - the table of groups, and the sums of each
- *
- * A group holds the grants of its jobs that are not being stopped, the instances that they lack and
- * are to have, and the gangs that room is made for. It is kept as a sum, a job's part of it beside
- * (job_plan.used). Nothing of it is kept when there are no groups. */
+/* groups.c - the table of groups */
 #include "scheduler/core/model/groups.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "scheduler/core/base/resources.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
-#include "scheduler/core/model/job_roles.h"
-#include "scheduler/core/model/process.h"
+#include "scheduler/core/model/job.h"
 #include "scheduler/core/model/waiting.h"
 
 struct member {
@@ -99,52 +93,6 @@ uint32_t group_table_index(const struct group_table *table, const char *user)
     return member != NULL ? member->group : 0;
 }
 
-/* --- the sums of each --- */
-
-struct resources wanted_of_job(const struct job *job)
-{
-    struct resources wanted = { 0 };
-
-    for (uint32_t r = 0; r < job->spec->n_roles; r++) {
-        const struct resources need = resources_of_role(&job->spec->roles[r]);
-
-        if (job->plan.promised)
-            resources_add(&wanted, &need, job->spec->roles[r].min);
-        else if (job_is_started(job))
-            resources_add(&wanted, &need, held_of_role(job, r));
-    }
-    return wanted;
-}
-
-static bool has_groups(const struct cluster *cluster)
-{
-    return cluster->config.groups != NULL && cluster->config.groups->n > 1;
-}
-
-static void add(struct group_sum *sum, const struct resources *what, int64_t times)
-{
-    sum->cpu_millicores += times * what->cpu_millicores;
-    sum->gpus += times * what->gpus;
-}
-
-void group_count(struct cluster *cluster, struct job *job)
-{
-    struct group_sum *sum = &cluster->groups[job->plan.group];
-    struct resources used;
-
-    if (!has_groups(cluster))
-        return;
-    used = wanted_of_job(job);
-    if (resources_equal(&used, &job->plan.used))
-        return;
-    add(sum, &job->plan.used, -1);
-    add(sum, &used, 1);
-    job->plan.used = used;
-    /* going through the queue takes promises away and gives them again: that is no news to it */
-    if (job->state != JOB_QUEUED)
-        cluster->groups_changed = true;
-}
-
 /* cluster_set_groups - see groups.h */
 void cluster_set_groups(struct cluster *cluster, const struct group_table *table)
 {
@@ -152,15 +100,13 @@ void cluster_set_groups(struct cluster *cluster, const struct group_table *table
 
     cluster->config.groups = table;
     cluster->groups_version++;
-    memset(cluster->groups, 0, sizeof cluster->groups);
     DL_FOREACH2(cluster->active, job, active_next)
     {
-        job->plan.used = (struct resources){ 0 };
-        job->plan.group = group_table_index(table, job->user);
+        job->group = group_table_index(table, job->user);
         if (job->filed) {
             job_unfile(cluster, job);
             job_file(cluster, job);
-            job->plan.verdict = VERDICT_BEHIND; /* it was told something */
+            job->was_told = true;
         }
         job_touch(cluster, job);
     }

@@ -31,11 +31,6 @@ struct group_member {
 
 struct group_table;
 
-/* What a group holds. */
-struct group_sum {
-    int64_t cpu_millicores, gpus;
-};
-
 /* group_table_new - everything is copied; the guarantees of at most GROUPS_MAX specs come to 1000
  * at most. Their order does not matter. */
 struct group_table *group_table_new(const struct group_spec *specs, size_t n_specs,
@@ -45,13 +40,6 @@ struct group_table *group_table_free(struct group_table *table); /* accepts NULL
 const struct group_spec *group_table_all(const struct group_table *table, size_t *ret_n);
 /* group_table_index - of a user's group in that list. table may be NULL: 0 */
 uint32_t group_table_index(const struct group_table *table, const char *user);
-
-/* wanted_of_job - the grants of a started job and those to come, or the gang that room is made for;
- * else nothing. O(roles) */
-struct resources wanted_of_job(const struct job *job);
-
-/* group_count - its part of what its group holds, afresh. O(roles) */
-void group_count(struct cluster *cluster, struct job *job);
 
 /* cluster_set_groups - other groups, members or shares; table is borrowed until the next call,
  * NULL: none. Nobody is stopped by it: the next plan shares anew. It has no effects: whoever keeps

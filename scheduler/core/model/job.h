@@ -6,9 +6,10 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "scheduler/core/base/deadline.h"
 #include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/figures.h"
 #include "scheduler/core/model/states.h"
-#include "scheduler/core/model/job_plan.h"
 #include "shared/account_name.h"
 #include "shared/job_secret.h"
 
@@ -39,6 +40,12 @@ struct role_counts {
     uint32_t finished;
     uint32_t given_up;    /* failed more often than the job bears, and others do its work */
     uint32_t lowest_free; /* a hint: no slot below it is free */
+};
+
+/* An order of a plan: its slot waits until the place of another job is free (plan/exchange.c). */
+struct exchange {
+    uint64_t with; /* the other job; 0: none */
+    uint32_t role, index;
 };
 
 #define JOB_REASON_SIZE 400
@@ -74,6 +81,7 @@ struct job {
      * start; 0: it did not wait at its priority. And its own cost, from its start on, more at its
      * end */
     uint64_t served, charged;
+    bool settled; /* it is over, and its user's bill has all of its cost */
     /* its owner's bounds of parameter servers, once a number within them was chosen, which is its
      * minimum and maximum from then on (job_servers.c); 0: none was */
     uint32_t servers_min, servers_max;
@@ -98,14 +106,34 @@ struct job {
     struct process *past; /* list of those whose slot has a newer one, first superseded first */
     uint32_t n_past;      /* at most JOB_HISTORY_MAX between turns */
     bool filed;           /* it waits to be started: waiting.h */
-    bool finishing;       /* some process finished: no more growth */
-    bool waits_for_room;  /* a replacement of its minimum does not fit now */
-    bool tells_steps;     /* one of its processes told of steps, to this run */
+    bool was_told;        /* a run or a table of groups before this one told it where it stands */
+    uint32_t filing;      /* rises when it comes to wait, and when that is over */
+    uint32_t group;       /* its user's, in the table of groups */
+    uint32_t gives;       /* instances that are to go when they are done with their tasks */
+    struct exchange exchange;
+    enum resize_reason resize_reason; /* of the last decision about its size, when that is told */
+    char *resize_why;    /* that decision: "code: sentence"; NULL: it was told; owned */
+    bool finishing;      /* some process finished: no more growth */
+    bool waits_for_room; /* a replacement of its minimum does not fit now */
+    bool tells_steps;    /* one of its processes told of steps, to this run */
     uint32_t counted_todo, counted_leased; /* its part of the figures of tasks */
     struct job_learned *learned; /* owned; NULL: nothing yet, or the policy does not learn */
     struct unfit_nodes *unfit;   /* owned; NULL: no node has refused it (this run) */
-    struct job_plan plan;
+    struct hasty *hasty;         /* where its processes end at once (job_hasty.c); owned */
+    uint32_t n_hasty;
+    bool start_failed;  /* on a node, for the fault of that; none was seen to run since */
+    bool start_doubted; /* likewise, for a fault that may be its own; none was proved to run */
+    uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
+    uint64_t noted_us;  /* of a job of fixed size: the time that it has run, as learning told its
+                         * family */
+    struct deadline backoff, tasks_due, due; /* due: when the job has to be over */
+    struct deadline idle_forgotten, unfit_forgotten;
+    struct deadline proof; /* when one of its processes will have run for long enough to tell
+                            * something of the nodes */
+    bool touched, changed; /* since a plan looked at it; since planning looked for room */
+    struct job *touched_next, *touched_prev, *changed_next;
     struct planned *planned; /* of plans alone (plan/planned.h); NULL: nothing yet; owned */
+    uint32_t n_planner_refs; /* so many lists of theirs it is in: it is not archived yet */
     uint32_t effects_pending;
     struct job *active_next, *active_prev;         /* cluster->active */
     struct job *ended_next, *ended_prev;           /* cluster->ended */

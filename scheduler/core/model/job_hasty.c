@@ -31,15 +31,15 @@ struct hasty {
 
 static struct hasty *find(const struct job *job, uint64_t node)
 {
-    for (uint32_t i = 0; i < job->plan.n_hasty; i++)
-        if (job->plan.hasty[i].node == node)
-            return &job->plan.hasty[i];
+    for (uint32_t i = 0; i < job->n_hasty; i++)
+        if (job->hasty[i].node == node)
+            return &job->hasty[i];
     return NULL;
 }
 
 static void drop(struct job *job, struct hasty *hasty)
 {
-    struct hasty *end = job->plan.hasty + job->plan.n_hasty--;
+    struct hasty *end = job->hasty + job->n_hasty--;
 
     memmove(hasty, hasty + 1, (size_t)(end - (hasty + 1)) * sizeof *hasty);
 }
@@ -49,11 +49,11 @@ static struct hasty *add(struct job *job, uint64_t node)
 {
     struct hasty *made;
 
-    if (job->plan.hasty == NULL)
-        job->plan.hasty = xcalloc(HASTY_NODES_MAX, sizeof *job->plan.hasty);
-    if (job->plan.n_hasty == HASTY_NODES_MAX)
-        drop(job, &job->plan.hasty[0]);
-    made = &job->plan.hasty[job->plan.n_hasty++];
+    if (job->hasty == NULL)
+        job->hasty = xcalloc(HASTY_NODES_MAX, sizeof *job->hasty);
+    if (job->n_hasty == HASTY_NODES_MAX)
+        drop(job, &job->hasty[0]);
+    made = &job->hasty[job->n_hasty++];
     *made = (struct hasty){ .node = node };
     return made;
 }
@@ -98,16 +98,16 @@ void job_hasty_ran(struct job *job, const struct process *process)
 
 void job_hasty_copy(struct job *to, const struct job *from)
 {
-    if (from->plan.n_hasty == 0)
+    if (from->n_hasty == 0)
         return;
-    to->plan.hasty = xcalloc(HASTY_NODES_MAX, sizeof *to->plan.hasty);
-    memcpy(to->plan.hasty, from->plan.hasty, from->plan.n_hasty * sizeof *to->plan.hasty);
-    to->plan.n_hasty = from->plan.n_hasty;
+    to->hasty = xcalloc(HASTY_NODES_MAX, sizeof *to->hasty);
+    memcpy(to->hasty, from->hasty, from->n_hasty * sizeof *to->hasty);
+    to->n_hasty = from->n_hasty;
 }
 
 void job_hasty_forget(struct job *job)
 {
-    free(job->plan.hasty);
-    job->plan.hasty = NULL;
-    job->plan.n_hasty = 0;
+    free(job->hasty);
+    job->hasty = NULL;
+    job->n_hasty = 0;
 }

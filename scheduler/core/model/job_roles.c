@@ -109,7 +109,7 @@ uint32_t job_surplus(const struct job *job)
     if (elastic < 0 || (job->finishing && job->queue == NULL))
         return 0;
     counted = job_count(job, (uint32_t)elastic, false) - job->counts[elastic].leaving;
-    kept = job->spec->roles[elastic].min + job->plan.marked;
+    kept = job->spec->roles[elastic].min;
     return counted > kept ? counted - kept : 0;
 }
 
@@ -127,7 +127,7 @@ uint32_t job_role_floor(const struct job *job, uint32_t role)
 
 struct slot *job_exchange_slot(const struct job *job)
 {
-    const struct exchange *exchange = &job->plan.exchange;
+    const struct exchange *exchange = &job->exchange;
     struct slot *slot;
 
     if (exchange->with == 0 || exchange->index >= job->n_slots[exchange->role])
@@ -140,7 +140,7 @@ uint32_t job_exchanges(const struct job *job, uint32_t role)
 {
     const struct slot *slot = job_exchange_slot(job);
 
-    return slot != NULL && slot->live != NULL && job->plan.exchange.role == role;
+    return slot != NULL && slot->live != NULL && job->exchange.role == role;
 }
 
 uint32_t job_staying(const struct job *job, uint32_t role)

@@ -67,7 +67,6 @@ void job_fix_servers(struct cluster *cluster, struct job *job, uint32_t pservers
     if (pservers > job->n_slots[at])
         holdings_grow(&cluster->holdings, job, pservers - job->n_slots[at]);
     job_grow_slots(job, at, pservers);
-    job->plan.servers_until_us = 0;
     fact_servers_fixed(cluster, job, pservers);
     effect_save_spec(cluster, job);
 }

@@ -123,10 +123,9 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         job->active_prev = NULL;
         holdings_leave(&cluster->holdings, job);
         ended_add(cluster, job);
-        deadline_set(&cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, NEVER_US);
-        deadline_set(&cluster->deadlines, &job->plan.due, DEADLINE_JOB, NEVER_US);
-        deadline_set(&cluster->deadlines, &job->plan.proof, DEADLINE_PROOF, NEVER_US);
-        deadline_set(&cluster->deadlines, &job->plan.rest, DEADLINE_REST, NEVER_US);
+        deadline_set(&cluster->deadlines, &job->backoff, DEADLINE_BACKOFF, NEVER_US);
+        deadline_set(&cluster->deadlines, &job->due, DEADLINE_JOB, NEVER_US);
+        deadline_set(&cluster->deadlines, &job->proof, DEADLINE_PROOF, NEVER_US);
         job_forget_idle(cluster, job);
         job_hasty_forget(job);
         job_forget_unfit(cluster, job);
@@ -187,13 +186,13 @@ void job_set_target(struct cluster *cluster, struct job *job, uint32_t role, uin
         job_elastic_role(job) != (int)role)
         return;
     job->resizes++;
-    why = job->plan.why != NULL ? job->plan.why : "";
+    why = job->resize_why != NULL ? job->resize_why : "";
     figures_resized(&cluster->figures, target > old ? RESIZE_GROW : RESIZE_SHRINK,
-                    job->plan.why != NULL ? job->plan.resize_reason : RESIZE_OTHER);
+                    job->resize_why != NULL ? job->resize_reason : RESIZE_OTHER);
     effect_event(cluster, now, job, "", "job-resized", "%s",
                  resize_describe(job->spec->roles[role].name, old, target, why, text, sizeof text));
-    free(job->plan.why);
-    job->plan.why = NULL;
+    free(job->resize_why);
+    job->resize_why = NULL;
 }
 
 /* The gang is complete: a process that already ended by itself with success counts as well. Nobody
@@ -436,7 +435,7 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
         job_retry_given_up(cluster, job, r);
         job_set_target(cluster, job, r, job->spec->roles[r].min, now);
     }
-    job->plan.verdict = VERDICT_NONE;
+    job->was_told = false;
     job_file(cluster, job);
 }
 
@@ -514,7 +513,7 @@ void job_watch_deadline(struct cluster *cluster, struct job *job, struct instant
     uint64_t left_us = wall_us > now.wall_us ? wall_us - now.wall_us : 0;
 
     if (wall_us != 0 && !job_state_is_final(job->state))
-        deadline_set(&cluster->deadlines, &job->plan.due, DEADLINE_JOB, now.now_us + left_us);
+        deadline_set(&cluster->deadlines, &job->due, DEADLINE_JOB, now.now_us + left_us);
 }
 
 void job_overdue(struct cluster *cluster, struct job *job, struct instant now)

@@ -131,7 +131,6 @@ struct node {
     uint64_t gpus_used;                       /* mask of the devices that are held */
     int64_t ports_held;                       /* of its present range */
     struct resources stopping;                /* held by those that are being stopped */
-    struct resources yield;                   /* held by those whose jobs are above their minimum */
     struct machine_nodes *machine;            /* NULL: it did not say (this run) */
     struct node *machine_next, *machine_prev; /* of machine */
     uint8_t gpu_type;                         /* GPU_TYPE_NONE: it has no GPU */

@@ -152,9 +152,9 @@ void node_start_failed(struct cluster *cluster, struct node *node, struct job *j
     if (node->state != NODE_READY)
         return;
     if (doubt == DOUBT_NONE)
-        job->plan.start_failed = true;
+        job->start_failed = true;
     else
-        job->plan.start_doubted = true;
+        job->start_doubted = true;
     look_elsewhere(cluster, node, &failure, now);
     note_start_failure(node, &failure, now);
     judge(cluster, node, now);
@@ -187,20 +187,20 @@ static void others_start(struct node *node, bool doubted)
 void node_started(struct cluster *cluster, struct node *node, struct job *job, struct instant now)
 {
     others_start(node, false);
-    if (job->plan.start_failed)
+    if (job->start_failed)
         blame_others(cluster, node, job, false, now);
-    job->plan.start_failed = false;
-    if (node->n_start_failures > 0 || job->plan.start_doubted)
-        deadline_set(&cluster->deadlines, &job->plan.proof, DEADLINE_PROOF,
-                     MIN_OF(deadline_at(&job->plan.proof), now.now_us + AT_ONCE_US));
+    job->start_failed = false;
+    if (node->n_start_failures > 0 || job->start_doubted)
+        deadline_set(&cluster->deadlines, &job->proof, DEADLINE_PROOF,
+                     MIN_OF(deadline_at(&job->proof), now.now_us + AT_ONCE_US));
 }
 
 void node_proved(struct cluster *cluster, struct node *node, struct job *job, struct instant now)
 {
     others_start(node, true);
-    if (job->plan.start_doubted)
+    if (job->start_doubted)
         blame_others(cluster, node, job, true, now);
-    job->plan.start_doubted = false;
+    job->start_doubted = false;
 }
 
 void job_proof_fell_due(struct cluster *cluster, struct job *job, struct instant now)
@@ -220,5 +220,5 @@ void job_proof_fell_due(struct cluster *cluster, struct job *job, struct instant
             else
                 next_us = MIN_OF(next_us, now.now_us + AT_ONCE_US - ran_us);
         }
-    deadline_set(&cluster->deadlines, &job->plan.proof, DEADLINE_PROOF, next_us);
+    deadline_set(&cluster->deadlines, &job->proof, DEADLINE_PROOF, next_us);
 }

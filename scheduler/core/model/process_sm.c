@@ -381,8 +381,8 @@ static void back_off(struct cluster *cluster, const struct process *process, str
 
     slot->not_before_us = MAX_OF(own_us, of_job_us);
     if (slot->not_before_us > now.now_us)
-        deadline_set(&cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
-                     MIN_OF(deadline_at(&job->plan.backoff), slot->not_before_us));
+        deadline_set(&cluster->deadlines, &job->backoff, DEADLINE_BACKOFF,
+                     MIN_OF(deadline_at(&job->backoff), slot->not_before_us));
 }
 
 static void start_again(struct cluster *cluster, const struct process *process, struct instant now)

@@ -248,11 +248,11 @@ static bool goes_instead(struct cluster *cluster, struct process *holder, struct
     struct job *job = holder->job;
     char reason[sizeof holder->reason];
 
-    if (job->plan.gives == 0 || job_elastic_role(job) != (int)holder->role || job->finishing ||
+    if (job->gives == 0 || job_elastic_role(job) != (int)holder->role || job->finishing ||
         job->state == JOB_STARTING || job_surplus(job) == 0 || process_is_saver(holder) ||
         process_holds_task(holder) || !node_takes_processes(holder->node))
         return false;
-    job->plan.gives--;
+    job->gives--;
     (void)snprintf(reason, sizeof reason, "shrunk by the policy %s, between two tasks",
                    cluster->policy_name);
     process_stop(cluster, holder, false, CAUSE_SHRUNK, reason, now);

@@ -160,7 +160,7 @@ void job_note_unfit(struct cluster *cluster, const struct process *process, enum
     job_expect_unfit(job, process->node, process->role, why, text);
     if (unfit_is_refusal(why))
         past_refusals_note(cluster, process, why, text, now);
-    deadline_set(&cluster->deadlines, &job->plan.unfit_forgotten, DEADLINE_UNFIT,
+    deadline_set(&cluster->deadlines, &job->unfit_forgotten, DEADLINE_UNFIT,
                  now.now_us + FORGOTTEN_AFTER_US);
     cluster->plan_wanted = true;
 }
@@ -215,7 +215,7 @@ void unfit_forget_disk(struct cluster *cluster, const struct node *node)
 
 void job_forget_unfit(struct cluster *cluster, struct job *job)
 {
-    deadline_set(&cluster->deadlines, &job->plan.unfit_forgotten, DEADLINE_UNFIT, NEVER_US);
+    deadline_set(&cluster->deadlines, &job->unfit_forgotten, DEADLINE_UNFIT, NEVER_US);
     job->unfit = unfit_nodes_free(job->unfit);
 }
 
@@ -228,8 +228,8 @@ void job_copy_unfit(struct cluster *copy, struct job *to, const struct job *from
         *entry = from->unfit->items[i];
         entry->node = node;
     }
-    deadline_set(&copy->deadlines, &to->plan.unfit_forgotten, DEADLINE_UNFIT,
-                 deadline_at(&from->plan.unfit_forgotten));
+    deadline_set(&copy->deadlines, &to->unfit_forgotten, DEADLINE_UNFIT,
+                 deadline_at(&from->unfit_forgotten));
 }
 
 /* Nodes, here or away, are large enough for one of the role, and all of them refused it. */

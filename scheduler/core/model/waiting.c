@@ -11,6 +11,7 @@
 void job_file(struct cluster *cluster, struct job *job)
 {
     job->filed = true;
+    job->filing++;
     cluster->n_filed++;
     cluster->files_changed = true;
     if (cluster->first_queued == NULL || job->id < cluster->first_queued->id)
@@ -22,11 +23,9 @@ void job_unfile(struct cluster *cluster, struct job *job)
     if (!job->filed)
         return;
     job->filed = false;
+    job->filing++;
+    job->was_told = false;
     cluster->n_filed--;
     cluster->files_changed = true;
-    job->plan.verdict = VERDICT_NONE;
-    if (!job->plan.promised)
-        return;
-    job->plan.promised = false;
-    job_touch(cluster, job);
+    job_changed(cluster, job);
 }

@@ -54,7 +54,8 @@ struct room {
     uint64_t signature; /* one bit of 64 per label: a subtree without a wanted bit is passed by */
     struct room_extent own, all; /* of this one, when it was listed; of the subtree */
     struct resources total, requested, stopping; /* of the node in the figures for the policy */
-    uint32_t noted; /* by the caller of a search: its facts of the room */
+    struct resources yield; /* of the node: held by instances that could be shrunk away */
+    uint32_t noted;         /* by the caller of a search: its facts of the room */
 };
 
 struct take {

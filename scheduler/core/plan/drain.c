@@ -427,7 +427,7 @@ void plan_relieve(struct plan *plan)
     struct node **nodes = special_nodes(plan, &n);
 
     for (size_t i = 0; i < n; i++)
-        while (nodes[i]->owes && !resources_equal(&nodes[i]->yield, &nothing) &&
+        while (nodes[i]->owes && !resources_equal(&nodes[i]->room->yield, &nothing) &&
                relieve(plan, nodes[i]))
             continue;
     free(nodes);

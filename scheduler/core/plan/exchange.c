@@ -67,7 +67,7 @@ static bool agrees(const struct job *job, double gain, const struct job *asks)
     if (gain >= SPEED_FASTER)
         return true;
     return gain >= -NO_LOSS && job->spec->priority <= asks->spec->priority &&
-           job->plan.group == asks->plan.group && job->spec->deadline_wall_us == 0;
+           job->group == asks->group && job->spec->deadline_wall_us == 0;
 }
 
 /* The one of this job with which most is gained, if it agrees. */
@@ -144,7 +144,7 @@ static void leave(struct plan *plan, struct process *process, const struct proce
         (void)snprintf(what, sizeof what,
                        "exchanged for a place on %.30s: about as fast, and %.30s gains",
                        other->node->name, other->job->spec->name);
-    job->plan.exchange =
+    job->exchange =
         (struct exchange){ .with = other->job->id, .role = process->role, .index = process->index };
     job->learned->moved_us = plan->now.now_us;
     job->learned->moved_off = 0;
@@ -183,9 +183,9 @@ static void let_go(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct slot *slot = job_exchange_slot(job);
 
-    if (job->plan.exchange.with == 0)
+    if (job->exchange.with == 0)
         return;
-    job->plan.exchange.with = 0;
+    job->exchange.with = 0;
     job->learned->in_vain++;
     if (slot == NULL)
         return;
@@ -196,10 +196,9 @@ static void let_go(struct cluster *cluster, struct job *job, struct instant now)
 /* Of the job that it exchanges places with, which does so with it; NULL: not any more */
 static struct job *partner_of(const struct cluster *cluster, const struct job *job)
 {
-    struct job *with = cluster_job(cluster, job->plan.exchange.with);
+    struct job *with = cluster_job(cluster, job->exchange.with);
 
-    return with != NULL && with->learned != NULL && with->plan.exchange.with == job->id ? with
-                                                                                        : NULL;
+    return with != NULL && with->learned != NULL && with->exchange.with == job->id ? with : NULL;
 }
 
 void job_exchange_fails(struct cluster *cluster, struct job *job, struct instant now)
@@ -220,7 +219,7 @@ static struct node *place_left(const struct plan *plan, const struct slot *slot)
 /* false: there is no room any more */
 static bool take_place(struct plan *plan, struct job *job, struct node *node)
 {
-    const struct exchange *exchange = &job->plan.exchange;
+    const struct exchange *exchange = &job->exchange;
     struct want want = want_of(job, exchange->role);
 
     return node != NULL && node_takes_processes(node) &&
@@ -234,9 +233,9 @@ static void settle(struct plan *plan, struct job *job, struct node *node)
         let_go(plan->cluster, job, plan->now);
         return;
     }
-    job->plan.exchange.with = 0;
+    job->exchange.with = 0;
     job->learned->in_vain = 0;
-    if (job->plan.why == NULL)
+    if (job->resize_why == NULL)
         job_decided(job, RESIZE_MOVED, "the exchanged instance starts again");
 }
 

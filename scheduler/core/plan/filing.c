@@ -99,7 +99,7 @@ static struct least least_of(const struct job_spec *spec)
 static struct queue_class *find_class(const struct queue *queue, const struct job *job,
                                       const struct share_key *key, uint64_t *ret_digest)
 {
-    uint64_t digest = digest_text(digest_of(job->spec, job->plan.group), key->user);
+    uint64_t digest = digest_text(digest_of(job->spec, job->group), key->user);
     struct queue_class *class;
 
     if (is_alone(job))
@@ -107,7 +107,7 @@ static struct queue_class *find_class(const struct queue *queue, const struct jo
     for (;; digest++) {
         HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);
         if (class == NULL ||
-            (class->group == job->plan.group && class->unfit == job->unfit && class->n_jobs > 0 &&
+            (class->group == job->group && class->unfit == job->unfit && class->n_jobs > 0 &&
              memcmp(&class->share->key, key, sizeof *key) == 0 &&
              asks_the_same(class->jobs->spec, job->spec)))
             break;
@@ -149,7 +149,7 @@ static struct queue_class *class_new(struct queue *queue, const struct job *job,
     struct demand demands[JOB_ROLES_MAX];
 
     class->digest = digest;
-    class->group = job->plan.group;
+    class->group = job->group;
     class->priority = job->spec->priority;
     class->least = least_of(job->spec);
     class->unfit = job->unfit;
@@ -171,15 +171,15 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 
     if (class == NULL)
         class = class_new(queue, job, share, digest);
-    if (job->plan.verdict == VERDICT_NONE) { /* what was found of it is over */
+    if (planned_verdict(job) == VERDICT_NONE) { /* what was found of it is over */
         plan_forget_places(job);
         planned_of(job)->fits_version = 0;
     }
     planned_of(job)->before = class->n_jobs++;
     DL_APPEND2(class->jobs, job, planned->class_prev, planned->class_next);
-    job->plan.queue_class = class;
+    planned_set_class(job, class);
     queue->n_jobs++;
-    class->told_never = class->told_never || job->plan.verdict == VERDICT_NEVER;
+    class->told_never = class->told_never || planned_verdict(job) == VERDICT_NEVER;
     if (planned_is(job)->fits_version == cluster->offers_version) {
         class->fits_version = planned_is(job)->fits_version;
         class->fits_ever = planned_is(job)->fits_ever;
@@ -190,14 +190,14 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 static void tell_new(struct cluster *cluster, const struct queue_class *class)
 {
     const struct job *first = class->never ? NULL : class->next;
-    bool passed = first != NULL && first->plan.verdict == VERDICT_NONE;
+    bool passed = first != NULL && planned_verdict(first) == VERDICT_NONE;
     struct job *job;
 
     DL_FOREACH2(class->jobs, job, planned->class_next)
     {
-        if (job == first || job->plan.promised)
+        if (job == first || planned_promised(job))
             continue;
-        if (job->plan.verdict == VERDICT_NONE) {
+        if (planned_verdict(job) == VERDICT_NONE) {
             queue_tell(cluster, job, class->never ? VERDICT_NEVER : VERDICT_BEHIND);
         } else if (passed) {
             queue_tell(cluster, job, VERDICT_BEHIND);
@@ -210,7 +210,7 @@ static void open_class(struct cluster *cluster, struct queue_class *class)
 {
     struct job *next = class->jobs;
 
-    while (next != NULL && next->plan.promised)
+    while (next != NULL && planned_promised(next))
         next = next->planned->class_next;
     class->never = class->told_never && class->fits_ever == FIT_NEVER &&
                    class->fits_version == cluster->offers_version;
@@ -224,10 +224,10 @@ static void forget_left(struct queue *queue)
     size_t kept = 0;
 
     for (size_t i = 0; i < queue->n_promised; i++)
-        if (queue->promised[i]->plan.promised)
+        if (planned_promised(queue->promised[i]))
             queue->promised[kept++] = queue->promised[i];
     queue->n_promised = kept;
-    if (queue->held != NULL && queue->held->plan.verdict == VERDICT_NONE)
+    if (queue->held != NULL && planned_verdict(queue->held) == VERDICT_NONE)
         queue->held = NULL;
 }
 

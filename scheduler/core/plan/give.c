@@ -3,7 +3,7 @@
  *
  * The policy moves instances from one job to another for a gain that takes minutes. A stop in the
  * middle of a task loses what was done of it, so the job only notes how many it is to give
- * (plan.gives); each goes when it asks for its next task. The policy counts it as given at once, so
+ * (gives); each goes when it asks for its next task. The policy counts it as given at once, so
  * it decides nothing twice, and may take the decision back until then.
  *
  * Only growth waits for that. A gang, a repair, foreign load and bounds stop an instance at once;
@@ -34,11 +34,11 @@ uint32_t job_gives(const struct job *job, uint32_t role)
 {
     uint32_t held;
 
-    if (job->plan.gives == 0 || job_elastic_role(job) != (int)role || job->finishing ||
+    if (job->gives == 0 || job_elastic_role(job) != (int)role || job->finishing ||
         !(job->state == JOB_RUNNING || job->state == JOB_RESIZING))
         return 0;
     held = held_of_role(job, role);
-    return MIN_OF(job->plan.gives, held - MIN_OF(held, job->spec->roles[role].min));
+    return MIN_OF(job->gives, held - MIN_OF(held, job->spec->roles[role].min));
 }
 
 /* plan_count_gives - the policy is told what a job is to give as given */
@@ -47,11 +47,11 @@ void plan_count_gives(struct planner *planner, struct job *job)
     int elastic = job_elastic_role(job);
     struct resources given = { 0 };
 
-    job->plan.gives = elastic >= 0 ? job_gives(job, (uint32_t)elastic) : 0;
-    if (job->plan.gives > 0) {
+    job->gives = elastic >= 0 ? job_gives(job, (uint32_t)elastic) : 0;
+    if (job->gives > 0) {
         const struct resources need = resources_of_role(&job->spec->roles[elastic]);
 
-        resources_add(&given, &need, job->plan.gives);
+        resources_add(&given, &need, job->gives);
     }
     resources_add(&planner->given, &planned_is(job)->given, -1);
     resources_add(&planner->given, &given, 1);
@@ -66,12 +66,12 @@ bool plan_give(struct plan *plan, struct job *job)
     const struct process *victim;
 
     if (elastic < 0 || job->queue == NULL || task_queue_is_closed(job->queue) ||
-        job_count_due(job, (uint32_t)elastic) > 0 || job_surplus(job) <= job->plan.gives)
+        job_count_due(job, (uint32_t)elastic) > 0 || job_surplus(job) <= job->gives)
         return false;
     victim = next_victim(job, (uint32_t)elastic, true);
     if (victim == NULL || !process_holds_task(victim))
         return false;
-    job->plan.gives++;
+    job->gives++;
     plan_touch(plan->cluster, job);
     return true;
 }

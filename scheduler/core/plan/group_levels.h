@@ -11,8 +11,16 @@ struct planner;
 struct process;
 struct resources;
 
-/* groups_look - their table and sums, as the model has them */
+/* groups_begin - their table as the model has it; with another one all jobs are counted afresh
+ * group_count - the job's part of what its group holds, afresh. O(roles)
+ * groups_look - the sums of each as they are counted */
+void groups_begin(struct planner *planner);
+void group_count(struct planner *planner, struct job *job);
 void groups_look(struct planner *planner);
+
+/* wanted_of_job - the grants of a started job and those to come, or the gang that room is made for;
+ * else nothing. O(roles) */
+struct resources wanted_of_job(const struct job *job);
 
 /* group_give - its group gives the process away (1), in a search for victims, or has it again (-1)
  */

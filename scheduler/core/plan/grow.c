@@ -67,13 +67,13 @@ static struct resources lack_of(const struct job *job)
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         struct resources need = resources_of_role(&job->spec->roles[r]);
 
-        if (job->plan.promised)
+        if (planned_promised(job))
             resources_add(&lack, &need, job->spec->roles[r].min);
         else if (job_is_started(job))
             resources_add(&lack, &need, lacking(job, r));
         gang += job->spec->roles[r].min;
     }
-    if (job->plan.promised) {
+    if (planned_promised(job)) {
         const struct resources beyond = plan_promised_beyond(job, gang);
 
         resources_add(&lack, &beyond, 1);
@@ -101,10 +101,10 @@ static void entry_of_started(const struct job *job, uint32_t role, struct policy
 
     uint32_t held = held_of_role(job, role);
 
-    entry->parallelism = held - job->plan.gives;
+    entry->parallelism = held - job->gives;
     entry->max = MAX_OF(MAX_OF(most_of(job, role), entry->parallelism), spec->min);
     entry->stable = live == held && live == job_count_running(job, role);
-    entry->rests = deadline_at(&job->plan.rest) != NEVER_US;
+    entry->rests = deadline_at(&planned_is(job)->rest) != NEVER_US;
     if (job->state == JOB_STARTING) { /* the gang comes first */
         entry->stable = false;
         entry->min = entry->parallelism;
@@ -139,20 +139,20 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
     int elastic = job_elastic_role(job);
     uint32_t role = elastic >= 0 ? (uint32_t)elastic : (uint32_t)job->spec->n_roles - 1;
     const struct role_spec *spec = &job->spec->roles[role];
-    uint64_t due_us = deadline_at(&job->plan.due);
+    uint64_t due_us = deadline_at(&job->due);
 
-    if (!job->plan.promised && (elastic < 0 || !job_is_started(job)))
+    if (!planned_promised(job) && (elastic < 0 || !job_is_started(job)))
         return false;
     *entry = (struct policy_job){ .id = job->id,
                                   .priority = job->spec->priority,
                                   .min = spec->min,
                                   .max = spec->min,
-                                  .pending = job->plan.promised,
+                                  .pending = planned_promised(job),
                                   .cpu_millicores = spec->cpu_millicores,
                                   .memory_bytes = spec->memory_bytes,
                                   .gpus = spec->gpus,
                                   .where = where_of(job, spec),
-                                  .group = job->plan.group,
+                                  .group = job->group,
                                   .busy = job_busy_most(job, role),
                                   .units_left = -1 };
     if (job->learned != NULL) {
@@ -164,7 +164,7 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
         entry->crowd = job->learned->crowd;
         entry->due_s = due_us == NEVER_US ? 0 : (double)due_us / USEC_PER_SEC;
     }
-    if (!job->plan.promised)
+    if (!planned_promised(job))
         entry_of_started(job, role, entry);
     return true;
 }
@@ -180,10 +180,10 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
     planned_of(job)->lack = lack;
     if (entry_of(job, &entry)) {
         policy->put(planner->policy, &entry);
-        job->plan.known_to_policy = true;
-    } else if (job->plan.known_to_policy) {
+        planned_set(job, &planned_of(job)->known_to_policy, true);
+    } else if (planned_is(job)->known_to_policy) {
         policy->drop(planner->policy, job->id);
-        job->plan.known_to_policy = false;
+        planned_set(job, &planned_of(job)->known_to_policy, false);
     }
 }
 
@@ -192,7 +192,7 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
 static void rest(const struct plan *plan, struct job *job)
 {
     if (job->learned != NULL)
-        deadline_set(&plan->cluster->deadlines, &job->plan.rest, DEADLINE_REST,
+        deadline_set(&plan->cluster->deadlines, &planned_of(job)->rest, DEADLINE_REST,
                      plan->now.now_us +
                          (uint64_t)(RESTS * job->learned->told.resize_s * USEC_PER_SEC));
 }
@@ -276,9 +276,9 @@ static bool keep(void *userdata, uint64_t id)
     struct plan *plan = userdata;
     struct job *job = cluster_job(plan->cluster, id);
 
-    if (job == NULL || job->plan.gives == 0)
+    if (job == NULL || job->gives == 0)
         return false;
-    job->plan.gives--;
+    job->gives--;
     plan_touch(plan->cluster, job);
     decided_by_policy(plan, job, RESIZE_GROWN);
     return true;

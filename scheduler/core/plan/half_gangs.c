@@ -59,8 +59,8 @@ void plan_note_stuck(struct plan *plan, struct job *job, bool stuck)
     if (planned_is(job)->stuck_since_us == 0)
         planned_of(job)->stuck_since_us = plan->now.now_us;
     ripe_us = planned_is(job)->stuck_since_us + hold_us(plan->cluster);
-    if (ripe_us > plan->now.now_us && ripe_us < deadline_at(&job->plan.backoff))
-        deadline_set(&plan->cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, ripe_us);
+    if (ripe_us > plan->now.now_us && ripe_us < deadline_at(&job->backoff))
+        deadline_set(&plan->cluster->deadlines, &job->backoff, DEADLINE_BACKOFF, ripe_us);
 }
 
 static bool is_ripe(const struct plan *plan, const struct job *job)

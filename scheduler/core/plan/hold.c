@@ -70,7 +70,7 @@ static struct resources services_on(const struct node *node)
         struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
 
         if (process->job->spec->mode == JOB_MODE_SERVICE && process->state != PROCESS_STOPPING &&
-            process->job->plan.yield_role != process->role + 1)
+            !planned_yields(process))
             resources_add(&sum, &held, 1);
     }
     return sum;
@@ -366,7 +366,7 @@ bool plan_hold_keeps_out(const struct plan *plan, const struct job *job,
     if (held == NULL || planned_is(held)->places == NULL)
         return false;
     /* the room kept from it may be less by now: it was told, and that is no news */
-    if (job->plan.verdict == VERDICT_YIELDS)
+    if (planned_verdict(job) == VERDICT_YIELDS)
         return true;
     for (size_t d = 0; d < n; d++) {
         kept[d] = is_kept(held, &demands[d].want);

@@ -172,7 +172,7 @@ static bool may_stop(const struct job *job)
 
 static bool stands(const struct job *job)
 {
-    return (job->state == JOB_RUNNING || job->state == JOB_RESIZING) && !job->plan.lacking;
+    return (job->state == JOB_RUNNING || job->state == JOB_RESIZING) && !planned_is(job)->lacking;
 }
 
 static bool may_be_parked(const struct look *look, const struct started *started,
@@ -181,7 +181,7 @@ static bool may_be_parked(const struct look *look, const struct started *started
     const struct job *job = started->job;
 
     return stands(job) && may_stop(job) && job->spec->priority <= waiter->job->spec->priority &&
-           job->plan.group == waiter->job->plan.group &&
+           job->group == waiter->job->group &&
            parking_may(look->again_s, &started->facts, waiter->length_s);
 }
 
@@ -299,8 +299,8 @@ static bool park_for(struct look *look, const struct waiter *waiter, struct star
 /* It was tried, and waits for the ends of others. */
 static bool waits_for_ends(const struct job *job)
 {
-    return job->plan.verdict == VERDICT_WAITS || job->plan.verdict == VERDICT_HELD ||
-           job->plan.verdict == VERDICT_YIELDS;
+    return planned_verdict(job) == VERDICT_WAITS || planned_verdict(job) == VERDICT_HELD ||
+           planned_verdict(job) == VERDICT_YIELDS;
 }
 
 /* The shortest of those that ask for the same and can be sent back: a loan has an end. NULL: there
@@ -387,7 +387,7 @@ static struct started *overdue(struct look *look, const struct job *lender)
     struct started *started = job != NULL ? find_started(look, job) : NULL;
 
     if (started == NULL || !stands(job) || !may_stop(job) ||
-        job->spec->priority > lender->spec->priority || job->plan.group != lender->plan.group ||
+        job->spec->priority > lender->spec->priority || job->group != lender->group ||
         started->facts.ran_s < park_loan_s(look->plan, job, look->again_s))
         return NULL;
     return started;
@@ -402,7 +402,7 @@ static bool call_back(struct look *look)
 
     DL_FOREACH2(plan->cluster->active, job, active_next)
     {
-        const struct queue_class *class = job->plan.queue_class;
+        const struct queue_class *class = planned_is(job)->class;
         struct waiter lender = { .job = job };
         struct started *borrower;
 
@@ -431,14 +431,14 @@ void plan_park(struct plan *plan)
     struct look look = { .plan = plan, .again_s = (double)again_us / USEC_PER_SEC };
 
     if (again_us == 0 || cluster->families == NULL || planner->queue.n_open == 0) {
-        deadline_set(&cluster->deadlines, &cluster->park, DEADLINE_PARK, NEVER_US);
+        deadline_set(&cluster->deadlines, &planner->park, DEADLINE_PARK, NEVER_US);
         planner->park_due = false;
         return;
     }
-    if (deadline_at(&cluster->park) == NEVER_US)
-        deadline_set(&cluster->deadlines, &cluster->park, DEADLINE_PARK,
+    if (deadline_at(&planner->park) == NEVER_US)
+        deadline_set(&cluster->deadlines, &planner->park, DEADLINE_PARK,
                      plan->now.now_us + MAX_OF(again_us / LOOKS_IN_A_TURN, 1));
-    if (!planner->park_due || cluster->queue_moves)
+    if (!planner->park_due || planner->queue_moves)
         return;
     planner->park_due = false;
     if (count_leaving(cluster) >= LEAVING_MAX)

@@ -13,7 +13,7 @@
 /* Each plan asks for that of the first job of a class. */
 static const char *family_of(const struct job *job, char own[JOB_FAMILY_SIZE])
 {
-    struct queue_class *class = job->plan.queue_class;
+    struct queue_class *class = planned_is(job)->class;
 
     if (class == NULL) {
         job_family_name(job, own);

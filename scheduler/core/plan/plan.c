@@ -79,7 +79,7 @@ static void forget_removed_nodes(struct cluster *cluster)
         plan_forget_places(planner->queue.promised[i]);
     if (planner->queue.held != NULL)
         plan_forget_places(planner->queue.held);
-    DL_FOREACH2(cluster->lacking, job, plan.lacking_next)
+    DL_FOREACH2(planner->lacking, job, planned->lacking_next)
     plan_reserve_forget(job);
     plan_hold_drop(planner);
     nodes_free_removed(cluster);
@@ -91,11 +91,11 @@ static struct job **touched_jobs(struct cluster *cluster, size_t *ret_n)
     struct job *job;
     size_t n = 0;
 
-    DL_COUNT2(cluster->touched, job, n, plan.touched_next);
+    DL_COUNT2(cluster->touched, job, n, touched_next);
     jobs = xcalloc(n, sizeof(*jobs));
     *ret_n = n;
     n = 0;
-    DL_FOREACH2(cluster->touched, job, plan.touched_next)
+    DL_FOREACH2(cluster->touched, job, touched_next)
     jobs[n++] = job;
     jobs_sort(jobs, n);
     return jobs;
@@ -103,8 +103,8 @@ static struct job **touched_jobs(struct cluster *cluster, size_t *ret_n)
 
 static void untouch(struct cluster *cluster, struct job *job)
 {
-    job->plan.touched = false;
-    DL_DELETE2(cluster->touched, job, plan.touched_prev, plan.touched_next);
+    job->touched = false;
+    DL_DELETE2(cluster->touched, job, touched_prev, touched_next);
 }
 
 /* The first pass of a plan looks at all jobs that are not over, the others at what that changed. */
@@ -129,7 +129,7 @@ static void tell_policy(struct plan *plan)
 {
     struct job *job;
 
-    DL_FOREACH2(plan->cluster->touched, job, plan.touched_next)
+    DL_FOREACH2(plan->cluster->touched, job, touched_next)
     plan_tell_policy(plan->planner, plan->cluster->config.policy, job);
     plan_prepare_policy(plan);
 }
@@ -201,7 +201,8 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
     note_groups(cluster);
     /* the decisions since may make room for waiting jobs, and stand in for processes that leave
      * their node */
-    if ((cluster->queue_moves && plan_queue_waits(cluster)) || (changed && plan_drain_any(cluster)))
+    if ((plan.planner->queue_moves && plan_queue_waits(cluster)) ||
+        (changed && plan_drain_any(cluster)))
         cluster->plan_wanted = true;
 }
 

@@ -24,10 +24,14 @@ struct planner {
     uint64_t moved_us;     /* when it moved somebody last */
     struct deadline asked; /* when it is asked again, where a plan had to wait for that */
     struct queue queue;
-    struct policy_group groups[POLICY_GROUPS_MAX]; /* the sum of each, when there are any */
-    uint32_t n_groups;                             /* with the one without a name: 1 or more */
-    uint64_t groups_version;                       /* of the model's table */
-    bool groups_changed;                           /* their sums, since the queue was wanted */
-    bool park_due;       /* whether jobs give way is looked at by the next plan */
-    uint64_t drain_pass; /* over the nodes that drain: each job is looked at once */
+    bool queue_moves;    /* something might fit that did not when the queue was last gone through */
+    struct job *lacking; /* list: started, and short of something */
+    struct policy_group groups[POLICY_GROUPS_MAX];  /* the sum of each, when there are any */
+    struct resources group_sums[POLICY_GROUPS_MAX]; /* the same, while a search marks victims */
+    uint32_t n_groups;                              /* with the one without a name: 1 or more */
+    uint64_t groups_version;                        /* of the model's table */
+    bool groups_changed;                            /* their sums, since the queue was wanted */
+    struct deadline park; /* when it is looked at next whether jobs give way */
+    bool park_due;        /* whether jobs give way is looked at by the next plan */
+    uint64_t drain_pass;  /* over the nodes that drain: each job is looked at once */
 };

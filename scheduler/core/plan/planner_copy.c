@@ -7,7 +7,7 @@
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
-#include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/plan/placement.h"
@@ -43,6 +43,11 @@ static void copy_job(struct cluster *copy, const struct cluster *cluster, const 
     its = planned_of(to);
     its->stuck_since_us = job->planned->stuck_since_us;
     its->held_back = job->planned->held_back;
+    its->servers_until_us = job->planned->servers_until_us;
+    if (job->filed && planned_verdict(job) != VERDICT_NONE)
+        planned_tell(to, planned_verdict(job));
+    if (!job_state_is_final(job->state))
+        deadline_set(&copy->deadlines, &its->rest, DEADLINE_REST, deadline_at(&job->planned->rest));
     its->servers = job->planned->servers;
     its->fits_ever = job->planned->fits_ever;
     its->fits_version = job->planned->fits_version;
@@ -61,10 +66,10 @@ static void copy_promises(struct cluster *copy, const struct cluster *cluster)
     for (size_t i = 0; i < from->n_promised; i++) {
         struct job *job = cluster_job(copy, from->promised[i]->id);
 
-        if (!from->promised[i]->plan.promised)
+        if (!planned_promised(from->promised[i]))
             continue; /* it left since */
-        job->plan.promised = true;
-        group_count(copy, job);
+        planned_promise(job, true);
+        job_changed(copy, job);
         to->promised[to->n_promised++] = job;
     }
     to->deep = from->deep;
@@ -86,7 +91,7 @@ void planner_copy(struct cluster *copy, const struct cluster *cluster)
     to->moved_us = from->moved_us;
     deadline_set(&copy->deadlines, &to->asked, DEADLINE_POLICY, deadline_at(&from->asked));
     to->park_due = from->park_due;
-    deadline_set(&copy->deadlines, &copy->park, DEADLINE_PARK, deadline_at(&cluster->park));
+    deadline_set(&copy->deadlines, &to->park, DEADLINE_PARK, deadline_at(&from->park));
     copy->groups_version = cluster->groups_version;
     to->queue.groups_version = from->queue.groups_version;
     shares_copy(&to->queue, &from->queue);

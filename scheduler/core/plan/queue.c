@@ -38,7 +38,7 @@ int turn_compare(const struct turn *a, const struct turn *b)
 
 struct turn queue_turn(const struct queue *queue, const struct job *job)
 {
-    return (struct turn){ .served = job->plan.queue_class->share->served,
+    return (struct turn){ .served = planned_is(job)->class->share->served,
                           .wall_us = queue->by_turn ? job->turn_wall_us : 0,
                           .id = job->id };
 }
@@ -88,7 +88,7 @@ void queue_forget(struct queue *queue)
     {
         DL_FOREACH_SAFE2(class->jobs, job, next_job, planned->class_next)
         {
-            job->plan.queue_class = NULL;
+            planned_set_class(job, NULL);
             if (!job->filed)
                 plan_forget_places(job);
         }
@@ -249,18 +249,19 @@ void queue_open(struct queue *queue, struct queue_class *class, struct job *next
 
 uint32_t queue_before(const struct job *job)
 {
-    return planned_is(job)->before - MIN_OF(planned_is(job)->before, job->plan.queue_class->n_left);
+    return planned_is(job)->before -
+           MIN_OF(planned_is(job)->before, planned_is(job)->class->n_left);
 }
 
 void queue_might_move(struct cluster *cluster)
 {
-    cluster->queue_moves = true;
+    cluster->planner->queue_moves = true;
 }
 
 void queue_leave(struct cluster *cluster, struct job *job)
 {
     struct queue *queue = &cluster->planner->queue;
-    struct queue_class *class = job->plan.queue_class;
+    struct queue_class *class = planned_is(job)->class;
     bool changed = cluster->files_changed;
 
     if (class->next == job)
@@ -270,7 +271,7 @@ void queue_leave(struct cluster *cluster, struct job *job)
     class->n_left++;
     queue->n_jobs--;
     share_leave(class->share);
-    job->plan.queue_class = NULL;
+    planned_set_class(job, NULL);
     plan_forget_places(job);
     job_unfile(cluster, job);
     cluster->files_changed = changed; /* that is all of it */
@@ -281,8 +282,8 @@ void queue_promise(struct cluster *cluster, struct job *job)
     struct queue *queue = &cluster->planner->queue;
 
     queue->promised[queue->n_promised++] = job;
-    job->plan.promised = true;
-    queue_open(queue, job->plan.queue_class, job->planned->class_next);
+    planned_promise(job, true);
+    queue_open(queue, planned_is(job)->class, job->planned->class_next);
     plan_touch(cluster, job);
 }
 
@@ -314,11 +315,11 @@ void queue_reset(struct cluster *cluster)
     for (size_t i = 0; i < queue->n_promised; i++) {
         struct job *job = queue->promised[i];
 
-        job->plan.promised = false;
+        planned_promise(job, false);
         plan_touch(cluster, job);
     }
     for (size_t i = 0; i < queue->n_promised; i++) {
-        struct queue_class *class = queue->promised[i]->plan.queue_class;
+        struct queue_class *class = planned_is(queue->promised[i])->class;
 
         if (class->next != class->jobs)
             queue_open(queue, class, class->jobs);

@@ -10,7 +10,7 @@
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/base/tree.h"
 #include "scheduler/core/learn/families.h"
-#include "scheduler/core/model/job_plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/shares.h"
 #include "scheduler/core/policy/policy.h"
 

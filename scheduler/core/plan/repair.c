@@ -147,14 +147,14 @@ void trim_due(struct plan *plan, struct job *job, uint32_t role, uint32_t keep)
 
 void job_set_lacking(struct cluster *cluster, struct job *job, bool lacking)
 {
-    if (job->plan.lacking == lacking)
+    if (planned_is(job)->lacking == lacking)
         return;
-    job->plan.lacking = lacking;
-    planned_of(job)->stuck_since_us = 0;
+    planned_set(job, &planned_of(job)->lacking, lacking);
+    job->planned->stuck_since_us = 0;
     if (lacking)
-        DL_APPEND2(cluster->lacking, job, plan.lacking_prev, plan.lacking_next);
+        DL_APPEND2(cluster->planner->lacking, job, planned->lacking_prev, planned->lacking_next);
     else
-        DL_DELETE2(cluster->lacking, job, plan.lacking_prev, plan.lacking_next);
+        DL_DELETE2(cluster->planner->lacking, job, planned->lacking_prev, planned->lacking_next);
     if (!lacking)
         plan_reserve_forget(job);
 }
@@ -188,7 +188,7 @@ static void keep_bounds(struct plan *plan, struct job *job, uint32_t role)
     uint32_t counted = job_count(job, role, false);
 
     for (; counted > most; counted--) {
-        if (job->plan.why == NULL)
+        if (job->resize_why == NULL)
             job_decided(job, RESIZE_BOUNDS, "%u are enough", most);
         plan_stop(plan, next_victim(job, role, false), false, CAUSE_SHRUNK,
                   "shrunk: its job wants fewer instances");
@@ -207,7 +207,7 @@ static void find_backoff(struct plan *plan, struct job *job)
             if (slot->due && slot->live == NULL && slot->not_before_us > plan->now.now_us)
                 first_us = MIN_OF(first_us, slot->not_before_us);
         }
-    deadline_set(&plan->cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF, first_us);
+    deadline_set(&plan->cluster->deadlines, &job->backoff, DEADLINE_BACKOFF, first_us);
 }
 
 static bool is_leaving(const struct job *job)
@@ -220,7 +220,7 @@ static bool is_leaving(const struct job *job)
 
 void plan_examine(struct plan *plan, struct job *job)
 {
-    bool lacked = job->plan.lacking;
+    bool lacked = planned_is(job)->lacking;
 
     if (job_is_started(job)) {
         for (uint32_t r = 0; r < job->spec->n_roles; r++)
@@ -232,7 +232,9 @@ void plan_examine(struct plan *plan, struct job *job)
     } else {
         job_set_lacking(plan->cluster, job, false);
     }
-    if (lacked || job->plan.lacking || is_leaving(job))
+    if (job_state_is_final(job->state))
+        deadline_set(&plan->cluster->deadlines, &planned_of(job)->rest, DEADLINE_REST, NEVER_US);
+    if (lacked || planned_is(job)->lacking || is_leaving(job))
         queue_might_move(plan->cluster); /* it is served before all that wait */
 }
 
@@ -382,15 +384,15 @@ void plan_repair(struct plan *plan)
     struct job **jobs;
     size_t n = 0;
 
-    DL_COUNT2(plan->cluster->lacking, job, n, plan.lacking_next);
+    DL_COUNT2(plan->planner->lacking, job, n, planned->lacking_next);
     jobs = xcalloc(n, sizeof(*jobs));
     n = 0;
-    DL_FOREACH2(plan->cluster->lacking, job, plan.lacking_next)
+    DL_FOREACH2(plan->planner->lacking, job, planned->lacking_next)
     jobs[n++] = job;
     qsort(jobs, n, sizeof(*jobs), compare_ranks);
     plan_half_gangs(plan, jobs, n);
     for (size_t i = 0; i < n; i++)
-        if (jobs[i]->plan.lacking)
+        if (planned_is(jobs[i])->lacking)
             repair(plan, jobs[i]);
     free(jobs);
 }
@@ -428,11 +430,11 @@ void plan_finish(struct plan *plan, struct job *job)
 {
     for (uint32_t r = 0; job_is_started(job) && r < job->spec->n_roles; r++)
         finish_role(plan, job, r);
-    if (job->plan.lacking && !lacks(job)) {
+    if (planned_is(job)->lacking && !lacks(job)) {
         job_set_lacking(plan->cluster, job, false);
         queue_might_move(plan->cluster); /* the room kept for it is free */
     }
-    if (!job->plan.lacking)
+    if (!planned_is(job)->lacking)
         job->waits_for_room = false;
     if (is_leaving(job))
         queue_might_move(plan->cluster); /* it changed since it was examined */

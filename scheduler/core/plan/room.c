@@ -53,8 +53,8 @@ static bool may_take(const struct victims *victims, const struct process *proces
 {
     const struct planner *planner = victims->plan->planner;
 
-    return victims->of_anyone || planner->n_groups <= 1 ||
-           process->job->plan.group == victims->group || group_may_lend(planner, process);
+    return victims->of_anyone || planner->n_groups <= 1 || process->job->group == victims->group ||
+           group_may_lend(planner, process);
 }
 
 static void mark(struct victims *victims, struct process *process)
@@ -65,7 +65,7 @@ static void mark(struct victims *victims, struct process *process)
     }
     victims->items[victims->n++] = process;
     process->marked = true;
-    process->job->plan.marked++;
+    planned_of(process->job)->marked++;
     group_give(victims->plan->planner, process, 1);
 }
 
@@ -75,7 +75,7 @@ static void unmark_down_to(struct victims *victims, size_t n)
         struct process *process = victims->items[--victims->n];
 
         process->marked = false;
-        process->job->plan.marked--;
+        planned_of(process->job)->marked--;
         group_give(victims->plan->planner, process, -1);
     }
 }
@@ -223,15 +223,14 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
                  const struct demand *demands, size_t n)
 {
     struct resources total = gang_total(demands, n);
-    const struct policy_group *group = &plan->planner->groups[job->plan.group];
+    const struct policy_group *group = &plan->planner->groups[job->group];
     char need[80];
     char text[320];
     char whom[100] = "";
 
-    if (group_is_below(plan->planner, job->plan.group))
+    if (group_is_below(plan->planner, job->group))
         (void)snprintf(whom, sizeof whom, " (group %s has %.1f%% of %.1f%%)", group->name,
-                       group_percent(plan->planner, job->plan.group),
-                       group->guaranteed_permille / 10.0);
+                       group_percent(plan->planner, job->group), group->guaranteed_permille / 10.0);
     resources_describe(&total, need, sizeof need);
     (void)snprintf(text, sizeof text, "shrunk to make room for job %s%s: its %s of %zu needs %s",
                    job->spec->name, whom, job_is_started(job) ? "replacement" : "gang",
@@ -309,7 +308,7 @@ static bool search(struct plan *plan, const struct job *job, const struct demand
 static bool goes_before_all(const struct plan *plan, const struct job *job)
 {
     return plan->planner->n_groups > 1 &&
-           (job_is_started(job) || group_is_below(plan->planner, job->plan.group));
+           (job_is_started(job) || group_is_below(plan->planner, job->group));
 }
 
 /* The job's need is reserved: as its lacking instances when it has started, else as the promise of
@@ -334,7 +333,7 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
     size_t size = gang_size(demands, n);
     size_t at_before = plan->at_before;
     struct placed *placed;
-    struct victims victims = { .plan = plan, .group = job->plan.group };
+    struct victims victims = { .plan = plan, .group = job->group };
     bool fits;
 
     /* before anything is taken and put back: each role by itself, with any jobs giving way */

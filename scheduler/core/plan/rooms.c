@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rooms.c - the rooms of the nodes, as the model has these
  *
- * The model only marks a node of which something changed (node_changed). Its room is made, listed
- * or changed here, before planning looks for one, and the totals with it. */
+ * The model only marks a node or a job of which something changed (node_changed, job_changed). The
+ * room of the node is made, listed or changed here, before planning looks for one, and the totals
+ * with it: so is what a job could give, and what it is for its group. */
 #include "scheduler/core/plan/rooms.h"
 
 #include <utlist.h>
 
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/process.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/group_levels.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 
 static struct room *room_new(struct node *node)
@@ -75,8 +79,10 @@ static void list_offer(struct planner *planner, struct node *node)
 /* true: something might fit that did not, or a reservation there has to go elsewhere */
 static bool list_room(struct planner *planner, struct node *node)
 {
-    const struct room_facts facts = node_facts(node);
+    struct room_facts facts = node_facts(node);
     bool was_listed = room_is_listed(node->room);
+
+    facts.yield = node->room->yield;
 
     if (node_takes_processes(node))
         return capacity_set(&planner->rooms, node->room, &facts);
@@ -87,30 +93,98 @@ static bool list_room(struct planner *planner, struct node *node)
 
 static void look(struct planner *planner, struct node *node)
 {
-    if (node->room == NULL) {
-        node->room = room_new(node);
-        node->empty_room = room_new(node);
-    }
     node->room->gpu_type = node->empty_room->gpu_type = node->gpu_type;
     memcpy(node->room->speed, node->levels, sizeof node->room->speed);
     if (node->offer_changed || node->removed)
         list_offer(planner, node);
     node->offer_changed = false;
     if (list_room(planner, node))
-        planner->cluster->queue_moves = true;
+        planner->queue_moves = true;
     count_totals(planner, node);
+}
+
+/* Linear in its processes. */
+static void count_yield(struct node *node)
+{
+    const struct process *process;
+
+    node->room->yield = (struct resources){ 0 };
+    DL_FOREACH2(node->processes, process, node_next)
+    {
+        struct resources held;
+
+        if (process->state == PROCESS_STOPPING || !planned_yields(process))
+            continue;
+        held = resources_of_role(&process->job->spec->roles[process->role]);
+        held.ports = node_ports_of(node, process);
+        resources_add(&node->room->yield, &held, 1);
+    }
+}
+
+static void look_at_changed(struct planner *planner, struct node *node)
+{
+    if (node->room == NULL) {
+        node->room = room_new(node);
+        node->empty_room = room_new(node);
+    }
+    count_yield(node);
+    look(planner, node);
+}
+
+/* The nodes of its instances of that role, where these could give way or cannot any more. */
+static void mark_nodes(struct cluster *cluster, const struct job *job, uint32_t role)
+{
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct process *process = job->slots[role][i].live;
+
+        if (process != NULL && process->node != NULL && process->state != PROCESS_STOPPING)
+            node_changed(cluster, process->node);
+    }
+}
+
+/* Walks the job's own instances, and only when it leaves or reaches its minimum. */
+static void look_at_job(struct planner *planner, struct job *job)
+{
+    struct planned *its = planned_of(job);
+    uint32_t surplus = job_surplus(job);
+    uint32_t role = surplus > 0 ? (uint32_t)job_elastic_role(job) + 1 : 0;
+    uint32_t old = its->yield_role;
+
+    planner->queue_moves = planner->queue_moves || surplus > its->surplus;
+    its->surplus = surplus;
+    its->yield_role = role;
+    if (role != old && old != 0)
+        mark_nodes(planner->cluster, job, old - 1);
+    if (role != old && role != 0)
+        mark_nodes(planner->cluster, job, role - 1);
+    group_count(planner, job);
+}
+
+static void look_at_jobs(struct planner *planner)
+{
+    struct cluster *cluster = planner->cluster;
+
+    while (cluster->changed_jobs != NULL) {
+        struct job *job = cluster->changed_jobs;
+
+        LL_DELETE2(cluster->changed_jobs, job, changed_next);
+        job->changed = false;
+        look_at_job(planner, job);
+    }
 }
 
 void rooms_look(struct planner *planner)
 {
     struct cluster *cluster = planner->cluster;
 
+    groups_begin(planner);
+    look_at_jobs(planner);
     while (cluster->changed != NULL) {
         struct node *node = cluster->changed;
 
         LL_DELETE2(cluster->changed, node, changed_next);
         node->changed = false;
-        look(planner, node);
+        look_at_changed(planner, node);
     }
     groups_look(planner);
 }

@@ -99,7 +99,7 @@ static void sum_up(struct plan *plan)
         policy_load_limit(planner->total.cpu_millicores, plan->cluster->config.max_load_permille);
     for (size_t i = 0; i < queue->n_promised; i++)
         take_spare(plan, queue->promised[i],
-                   promised_beyond(queue->promised[i], queue->promised[i]->plan.queue_class));
+                   promised_beyond(queue->promised[i], planned_is(queue->promised[i])->class));
 }
 
 /* The same on the nodes that carry such labels. Linear in the nodes. */
@@ -444,6 +444,8 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
         (void)goodput_servers_begun(goodput_family_prior(plan->cluster->families, name),
                                     job_program(job));
     }
+    if (job_chooses_servers(job))
+        planned_of(job)->servers_until_us = 0;
     job_fix_servers(plan->cluster, job, choice->placed);
     rooms_look(plan->planner);
     if (choice->wanted.tries && choice->placed == choice->wanted.pservers)

@@ -89,7 +89,7 @@ static struct share *share_find(struct queue *queue, const struct job *job)
 {
     const struct share_key key = share_key_of(queue, job);
 
-    return find_key(queue, &key, job->plan.group);
+    return find_key(queue, &key, job->group);
 }
 
 /* Of its user's other jobs, also where it waits again, or is over. */
@@ -277,12 +277,12 @@ static void settle_ended(struct cluster *cluster, struct instant now)
 {
     struct job *job = cluster->ended != NULL ? cluster->ended->ended_prev : NULL;
 
-    while (job != NULL && !job->plan.settled && job != cluster->ended)
+    while (job != NULL && !job->settled && job != cluster->ended)
         job = job->ended_prev;
     for (; job != NULL; job = job->ended_next) {
-        if (!job->plan.settled)
+        if (!job->settled)
             settle(cluster, job, now);
-        job->plan.settled = true;
+        job->settled = true;
     }
 }
 
@@ -325,7 +325,8 @@ void shares_copy(struct queue *copy, const struct queue *queue)
 uint32_t share_others_before(const struct cluster *cluster, const struct job *job)
 {
     const struct queue *queue = &cluster->planner->queue;
-    const struct share *share = job->plan.queue_class != NULL ? job->plan.queue_class->share : NULL;
+    const struct share *share =
+        planned_is(job)->class != NULL ? planned_is(job)->class->share : NULL;
     const struct share *other;
     uint32_t n = 0;
 

@@ -157,12 +157,12 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
                            size_t n)
 {
     struct queue *queue = &plan->planner->queue;
-    bool fits = queue_fits_ever(plan->cluster, job->plan.queue_class) == FIT_EVER;
+    bool fits = queue_fits_ever(plan->cluster, planned_is(job)->class) == FIT_EVER;
     enum queue_verdict verdict = fits ? VERDICT_WAITS : VERDICT_UNPACKED;
 
     if (fits && queue->n_promised < PROMISES_MAX && (queue->held == NULL || queue->held == job)) {
         queue->held = job;
-        if (job->plan.verdict == VERDICT_HELD && planned_is(job)->places != NULL &&
+        if (planned_verdict(job) == VERDICT_HELD && planned_is(job)->places != NULL &&
             plan_hold_works(plan->planner, job, plan->check_hold)) {
             queue_tell(plan->cluster, job, VERDICT_HELD);
             return; /* where is chosen once */
@@ -213,24 +213,25 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
     if (plan_more_servers(job) == 0)
         return false;
     if (plan_promised_servers(job, gang_size(demands, n)) > 0) {
-        if (plan->now.now_us >= job->plan.servers_until_us || !plan_keep_places(plan, job, false))
+        if (plan->now.now_us >= planned_is(job)->servers_until_us ||
+            !plan_keep_places(plan, job, false))
             plan_forget_places(job);
         capacity_roll_back(rooms, mark);
         return false; /* as any promise, or as if there had been none */
     }
-    if (job->plan.servers_until_us != 0 || plan->planner->n_groups > 1 ||
+    if (planned_is(job)->servers_until_us != 0 || plan->planner->n_groups > 1 ||
         plan->planner->queue.n_promised + 1 >= PROMISES_MAX || !fits_now(plan, job, demands, n) ||
         !plan_promise_servers(plan, job, demands, n))
         return false;
-    job->plan.servers_until_us = plan->now.now_us + SERVERS_WAIT_US;
+    planned_of(job)->servers_until_us = plan->now.now_us + SERVERS_WAIT_US;
     capacity_roll_back(rooms, mark);
     if (plan_keep_places(plan, job, true)) { /* all of it is there */
         capacity_roll_back(rooms, mark);
         return false;
     }
     (void)plan_keep_places(plan, job, false);
-    deadline_set(&plan->cluster->deadlines, &job->plan.backoff, DEADLINE_BACKOFF,
-                 job->plan.servers_until_us);
+    deadline_set(&plan->cluster->deadlines, &job->backoff, DEADLINE_BACKOFF,
+                 planned_is(job)->servers_until_us);
     queue_tell(plan->cluster, job, VERDICT_PROMISED);
     queue_promise(plan->cluster, job);
     return true;
@@ -303,7 +304,7 @@ static void tell_untried(struct plan *plan, const struct queue_key *depth)
 
     while (class != NULL) {
         const struct queue_key key = queue_key(plan->planner, class);
-        enum queue_verdict verdict = class->next->plan.verdict;
+        enum queue_verdict verdict = planned_verdict(class->next);
         bool is_new = verdict == VERDICT_NONE || verdict == VERDICT_BEHIND;
 
         if (class->failed_in != queue->round) {
@@ -322,13 +323,13 @@ static void tell_broken(struct plan *plan, struct job *const *promised, size_t n
 {
     for (size_t i = 0; i < n; i++) {
         struct job *job = promised[i];
-        const struct queue_class *class = job->plan.queue_class;
+        const struct queue_class *class = planned_is(job)->class;
 
-        if (class == NULL || job->plan.promised || job == plan->planner->queue.held)
+        if (class == NULL || planned_promised(job) || job == plan->planner->queue.held)
             continue; /* it started, is promised room again, or its turn came */
         plan_forget_places(job);
-        if (job->plan.verdict == VERDICT_PROMISED || job->plan.verdict == VERDICT_OVER_LOAD ||
-            job->plan.verdict == VERDICT_HELD)
+        if (planned_verdict(job) == VERDICT_PROMISED || planned_verdict(job) == VERDICT_OVER_LOAD ||
+            planned_verdict(job) == VERDICT_HELD)
             queue_tell(plan->cluster, job, job == class->next ? VERDICT_DEEP : VERDICT_BEHIND);
     }
 }
@@ -390,7 +391,7 @@ static void go_through(struct plan *plan)
     unsigned failed = 0, never = 0;
 
     memcpy(promised, queue->promised, sizeof promised);
-    plan->cluster->queue_moves = false;
+    plan->planner->queue_moves = false;
     queue->round++;
     plan->check_hold = queue->hold_check;
     capacity_roll_back(&plan->planner->rooms, 0);
@@ -441,7 +442,7 @@ void plan_queue_release(struct plan *plan)
 
 void plan_queue(struct plan *plan)
 {
-    if (plan->cluster->queue_moves)
+    if (plan->planner->queue_moves)
         go_through(plan);
 }
 
@@ -449,5 +450,5 @@ bool plan_queue_waits(const struct cluster *cluster)
 {
     const struct planner *planner = cluster->planner;
 
-    return planner->queue.n_open > 0 || planner->queue.n_promised > 0 || cluster->lacking != NULL;
+    return planner->queue.n_open > 0 || planner->queue.n_promised > 0 || planner->lacking != NULL;
 }

@@ -61,7 +61,7 @@ static bool can_spare(const struct job *job, uint32_t role)
 {
     uint32_t live = job_count(job, role, true);
 
-    return job->state == JOB_RUNNING && !job->finishing && !job->plan.lacking &&
+    return job->state == JOB_RUNNING && !job->finishing && !planned_is(job)->lacking &&
            live == job_count_running(job, role) && job_count_due(job, role) == 0 &&
            job_surplus(job) > 0;
 }
@@ -219,7 +219,7 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
 /* Its slot is free again. */
 static void come_back(struct job *job, uint32_t role)
 {
-    if (job->counts[role].due > 0 && job->plan.why == NULL)
+    if (job->counts[role].due > 0 && job->resize_why == NULL)
         job_decided(job, RESIZE_MOVED, "the moved instance starts again");
     job->learned->moving = job->counts[role].stopping > 0;
 }
@@ -231,7 +231,7 @@ static void look_at(struct plan *plan, struct job *job)
     struct room *room;
     double gain = 0;
 
-    if (job->plan.exchange.with != 0)
+    if (job->exchange.with != 0)
         plan_exchange_goes_on(plan, job);
     if (job->learned->moving && role >= 0)
         come_back(job, (uint32_t)role);
@@ -262,10 +262,10 @@ void plan_stragglers(struct plan *plan)
     struct job *job;
     size_t n = 0;
 
-    DL_FOREACH2(plan->cluster->touched, job, plan.touched_next)
+    DL_FOREACH2(plan->cluster->touched, job, touched_next)
     {
         if (job->learned == NULL ||
-            (job->learned->straggler == 0 && !job->learned->moving && job->plan.exchange.with == 0))
+            (job->learned->straggler == 0 && !job->learned->moving && job->exchange.with == 0))
             continue;
         jobs = xreallocarray(jobs, n + 1, sizeof(*jobs));
         jobs[n++] = job;

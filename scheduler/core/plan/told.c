@@ -15,18 +15,18 @@ bool plan_has_its_share(const struct cluster *cluster, const struct job *job,
 {
     if (verdict != VERDICT_WAITS && verdict != VERDICT_HELD && verdict != VERDICT_YIELDS)
         return false;
-    return cluster->planner->n_groups > 1 && !group_is_below(cluster->planner, job->plan.group);
+    return cluster->planner->n_groups > 1 && !group_is_below(cluster->planner, job->group);
 }
 
 void queue_tell(struct cluster *cluster, struct job *job, enum queue_verdict verdict)
 {
     struct planner *planner = cluster->planner;
 
-    if (job->plan.verdict == verdict &&
+    if (planned_verdict(job) == verdict &&
         (planner->n_groups <= 1 ||
          plan_has_its_share(cluster, job, verdict) == (job->cause == CAUSE_GROUP_SHARE)))
         return;
-    job->plan.verdict = verdict;
+    planned_tell(job, verdict);
     if (planned_is(job)->told)
         return;
     planned_of(job)->told = true;

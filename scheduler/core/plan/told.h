@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "scheduler/core/model/job_plan.h"
+#include "scheduler/core/plan/planned.h"
 
 struct cluster;
 struct job;

@@ -29,6 +29,7 @@
 #include "scheduler/core/model/tasks.h"
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/policy/policy.h"
 #include "shared/job_spec.h"
@@ -84,6 +85,14 @@ bool victim_before(const struct process *a, const struct process *b)
     return a->index > b->index;
 }
 
+/* Without those that are marked. */
+static uint32_t surplus_left(const struct job *job)
+{
+    uint32_t surplus = job_surplus(job);
+
+    return surplus - MIN_OF(planned_is(job)->marked, surplus);
+}
+
 /* The job as its policy knows it, with the instances that it could give still: without those that
  * leave and those that are marked. */
 static struct policy_job giver(const struct process *process)
@@ -95,7 +104,7 @@ static struct policy_job giver(const struct process *process)
                                 .priority = job->spec->priority,
                                 .min = spec->min,
                                 .max = spec->max,
-                                .parallelism = spec->min + job_surplus(job),
+                                .parallelism = spec->min + surplus_left(job),
                                 .cpu_millicores = spec->cpu_millicores,
                                 .memory_bytes = spec->memory_bytes,
                                 .gpus = spec->gpus };
@@ -111,9 +120,9 @@ bool gives_before(const struct plan *plan, const struct process *a, const struct
 
     if (a->job == b->job)
         return victim_before(a, b);
-    if (a->job->plan.group != b->job->plan.group) {
-        int64_t a_level = group_level(plan->planner, a->job->plan.group);
-        int64_t b_level = group_level(plan->planner, b->job->plan.group);
+    if (a->job->group != b->job->group) {
+        int64_t a_level = group_level(plan->planner, a->job->group);
+        int64_t b_level = group_level(plan->planner, b->job->group);
 
         FIRST_IF(a_level > b_level, b_level > a_level);
     }
@@ -129,7 +138,7 @@ bool is_victim(const struct process *process, const struct resources *have,
     const struct job *job = process->job;
     struct resources held = resources_of_role(&job->spec->roles[process->role]);
 
-    if (process->marked || process->state == PROCESS_STOPPING || job_surplus(job) == 0 ||
+    if (process->marked || process->state == PROCESS_STOPPING || surplus_left(job) == 0 ||
         job_elastic_role(job) != (int)process->role || process_is_saver(process))
         return false;
     return (have->cpu_millicores < need->cpu_millicores && held.cpu_millicores > 0) ||

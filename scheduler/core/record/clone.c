@@ -151,20 +151,17 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->waits_for_room = job->waits_for_room;
     to->tells_steps = job->tells_steps;
     job_copy_unfit(copy, to, job);
-    to->plan.verdict = job->plan.verdict;
-    to->plan.settled = job->plan.settled;
-    to->plan.gives = job->plan.gives;
-    to->plan.exchange = job->plan.exchange;
-    to->plan.noted_us = job->plan.noted_us;
-    to->plan.servers_until_us = job->plan.servers_until_us;
-    deadline_set(&copy->deadlines, &to->plan.backoff, DEADLINE_BACKOFF,
-                 deadline_at(&job->plan.backoff));
-    deadline_set(&copy->deadlines, &to->plan.due, DEADLINE_JOB, deadline_at(&job->plan.due));
-    deadline_set(&copy->deadlines, &to->plan.rest, DEADLINE_REST, deadline_at(&job->plan.rest));
-    to->plan.busy_left = job->plan.busy_left;
+    to->was_told = job->was_told;
+    to->settled = job->settled;
+    to->gives = job->gives;
+    to->exchange = job->exchange;
+    to->noted_us = job->noted_us;
+    deadline_set(&copy->deadlines, &to->backoff, DEADLINE_BACKOFF, deadline_at(&job->backoff));
+    deadline_set(&copy->deadlines, &to->due, DEADLINE_JOB, deadline_at(&job->due));
+    to->busy_left = job->busy_left;
     job_hasty_copy(to, job);
-    deadline_set(&copy->deadlines, &to->plan.idle_forgotten, DEADLINE_IDLE,
-                 deadline_at(&job->plan.idle_forgotten));
+    deadline_set(&copy->deadlines, &to->idle_forgotten, DEADLINE_IDLE,
+                 deadline_at(&job->idle_forgotten));
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
         job_grow_slots(to, r, job->n_slots[r]);
         for (uint32_t i = 0; i < job->n_slots[r]; i++)
@@ -190,7 +187,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
  * yet. */
 static bool is_wanted(const struct job *job, bool with_ended)
 {
-    return with_ended || !job_state_is_final(job->state) || !job->plan.settled;
+    return with_ended || !job_state_is_final(job->state) || !job->settled;
 }
 
 struct cluster *cluster_copy_facts(const struct cluster *cluster, bool with_ended,

@@ -99,7 +99,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     struct process *next;
 
     cluster->figures.jobs[job->state]++;
-    job->plan.group = group_table_index(cluster->config.groups, job->user);
+    job->group = group_table_index(cluster->config.groups, job->user);
     DL_SORT2(job->processes, compare_incarnations, job_prev, job_next);
     if (job->processes != NULL)
         job->next_incarnation =
@@ -124,7 +124,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     if (*job->reason == '\0' && !job_state_is_final(job->state))
         job_set_reason(cluster, job, CAUSE_RESTORED, "the scheduler was started again");
     else if (job->state == JOB_QUEUED)
-        job->plan.verdict = VERDICT_BEHIND; /* it was told something: not again just for this */
+        job->was_told = true; /* not again just for this */
     if (job->state == JOB_QUEUED && !job->filed)
         after_link(cluster, job, false, now); /* it was told before the restart */
     job_watch_deadline(cluster, job, now);
