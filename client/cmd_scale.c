@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "client/job_array.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/report.h"
@@ -11,6 +12,7 @@
 #include "client/verb.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 #include "shared/parse.h"
 
 struct scale_options {
@@ -82,44 +84,99 @@ static void print_change(const json_t *answer, const json_t *body)
     (void)printf("\n");
 }
 
+static int scale_one(struct server *server, const char *job, const json_t *body, json_t **ret)
+{
+    _cleanup_free_ char *path = job_path(job, "");
+
+    return server_request(server, "PATCH", path, body, ret);
+}
+
+/* scale_array - each job that is not over, although another was refused */
+static int scale_array(struct server *server, const char *name, const json_t *jobs,
+                       const json_t *body, json_t *changed)
+{
+    struct edl_error error = { 0 };
+    int worst = STATUS_OK;
+    size_t i, n = 0;
+    json_t *job;
+
+    json_array_foreach(jobs, i, job)
+    {
+        _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(job, "id"));
+        json_t *answer = NULL;
+        int status;
+
+        if (job_is_final(job) || worst == STATUS_NO_SERVER)
+            continue;
+        n++;
+        status = scale_one(server, id, body, &answer);
+        if (status == STATUS_OK)
+            (void)json_array_append_new(changed, answer);
+        worst = MAX_OF(worst, status);
+    }
+    if (n > 0)
+        return worst;
+    (void)edl_error_set(&error, -EINVAL, "all jobs of array %.80s are over", name);
+    (void)edl_error_remedy(&error, "submit it anew");
+    return report_error(&error);
+}
+
+static int scale(struct server *server, const struct invocation *invocation, const json_t *body)
+{
+    const char *name = invocation->arguments.args[0];
+    _cleanup_json_ json_t *jobs = NULL, *changed = json_array(), *answer = NULL;
+    int status = array_find(server, name, &jobs);
+    size_t i;
+    json_t *one;
+
+    if (status != STATUS_OK)
+        return status;
+    if (jobs != NULL) {
+        status = scale_array(server, name, jobs, body, changed);
+        answer = json_pack("{s:s,s:O}", "array", name, "jobs", changed);
+    } else {
+        status = scale_one(server, name, body, &answer);
+        if (status == STATUS_OK)
+            (void)json_array_append(changed, answer);
+    }
+    if (invocation->common->json && json_array_size(changed) > 0) {
+        json_print(answer);
+        return status;
+    }
+    json_array_foreach(changed, i, one)
+    {
+        print_change(one, body);
+    }
+    return status;
+}
+
 static int run(const struct invocation *invocation)
 {
-    const struct scale_options *options = invocation->options;
     _cleanup_json_ json_t *body = json_object();
-    _cleanup_json_ json_t *answer = NULL;
     struct edl_error error = { 0 };
     struct server server;
+    int status;
 
     if (read_body(invocation, body, &error) < 0)
         return report_error(&error);
-
-    int status = server_open(&options->common, &server);
-
+    status = server_open(invocation->common, &server);
     if (status != STATUS_OK)
         return status;
-
-    _cleanup_free_ char *path = job_path(invocation->arguments.args[0], "");
-
-    status = server_request(&server, "PATCH", path, body, &answer);
+    status = scale(&server, invocation, body);
     server_clear(&server);
-    if (status != STATUS_OK)
-        return status;
-    if (options->common.json)
-        json_print(answer);
-    else
-        print_change(answer, body);
-    return STATUS_OK;
+    return status;
 }
 
 const struct verb verb_scale = {
     .name = "scale",
-    .usage = "JOB [MIN:MAX] [--role ROLE] [--priority N]",
+    .usage = "JOB|ARRAY [MIN:MAX] [--role ROLE] [--priority N]",
     .summary = "Change how many instances a job may have, or its priority",
     .details =
         "MIN:MAX, MIN-MAX or N (exactly N). The policy chooses the number between them; running\n"
         "processes that stay are not disturbed. Parameter servers (--role pserver) stay as many "
         "as\n"
-        "the job began with: a job that has never run may be given another number.",
+        "the job began with: a job that has never run may be given another number.\n"
+        "An array's name stands for all its jobs that are not over.",
     VERB_OPTIONS(scale_options, struct scale_options),
     .min_args = 1,
     .max_args = 2,

@@ -22,28 +22,39 @@ static const struct option_row wait_options[] = {
       OPTION_FIELD(struct wait_options, timeout_us) },
 };
 
-/* One after the other, within one time: whoever is waited for last has ended last, or before. */
-static int wait_array(struct server *server, const struct wait_options *options, const char *name,
-                      json_t *jobs)
+/* A wait for several has one time for all. */
+struct waiting {
+    struct server *server;
+    const struct wait_options *options;
+    uint64_t start_us;
+};
+
+static uint64_t left_us(const struct waiting *waiting)
 {
-    uint64_t start_us = clock_read_us(CLOCK_BOOTTIME);
+    uint64_t timeout_us = waiting->options->timeout_us;
+    uint64_t passed_us = clock_read_us(CLOCK_BOOTTIME) - waiting->start_us;
+
+    return timeout_us != 0 ? timeout_us - MIN_OF(passed_us, timeout_us) : NEVER_US;
+}
+
+/* One after the other, within one time: whoever is waited for last has ended last, or before. */
+static int wait_array(const struct waiting *waiting, const char *name, json_t *jobs)
+{
     int status = STATUS_OK;
 
     for (size_t i = 0; i < json_array_size(jobs) && status == STATUS_OK; i++) {
         json_t *job = json_array_get(jobs, i);
         _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(job, "id"));
-        uint64_t passed_us = clock_read_us(CLOCK_BOOTTIME) - start_us;
-        uint64_t left_us = options->timeout_us - MIN_OF(passed_us, options->timeout_us);
 
         if (job_is_final(job))
             continue;
-        status = job_wait(server, id, options->timeout_us != 0 ? left_us : NEVER_US, &job);
+        status = job_wait(waiting->server, id, left_us(waiting), &job);
         if (status == STATUS_OK)
             (void)json_array_set_new(jobs, i, job);
     }
     if (status != STATUS_OK)
         return status;
-    if (options->common.json) {
+    if (waiting->options->common.json) {
         _cleanup_json_ json_t *answer = json_pack("{s:s,s:O}", "array", name, "jobs", jobs);
 
         json_print(answer);
@@ -58,48 +69,59 @@ static int wait_array(struct server *server, const struct wait_options *options,
     return array_outcome(jobs);
 }
 
-static int wait_one(struct server *server, const struct wait_options *options, const char *name)
+static int wait_one(const struct waiting *waiting, const char *name)
 {
     _cleanup_json_ json_t *job = NULL;
-    int status =
-        job_wait(server, name, options->timeout_us != 0 ? options->timeout_us : NEVER_US, &job);
+    int status = job_wait(waiting->server, name, left_us(waiting), &job);
 
     if (status != STATUS_OK)
         return status;
-    if (options->common.json)
+    if (waiting->options->common.json)
         json_print(job);
     else
         job_print_line(job);
     return job_outcome(job);
 }
 
-static int run(const struct invocation *invocation)
+static int wait_named(const struct waiting *waiting, const char *name)
 {
-    const struct wait_options *options = invocation->options;
-    const char *name = invocation->arguments.args[0];
     _cleanup_json_ json_t *jobs = NULL;
-    struct server server;
-    int status = server_open(&options->common, &server);
+    int status = array_find(waiting->server, name, &jobs);
 
     if (status != STATUS_OK)
         return status;
-    status = array_find(&server, name, &jobs);
-    if (status == STATUS_OK)
-        status = jobs != NULL ? wait_array(&server, options, name, jobs)
-                              : wait_one(&server, options, name);
+    return jobs != NULL ? wait_array(waiting, name, jobs) : wait_one(waiting, name);
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct option_words *arguments = &invocation->arguments;
+    struct server server;
+    const struct waiting waiting = { .server = &server,
+                                     .options = invocation->options,
+                                     .start_us = clock_read_us(CLOCK_BOOTTIME) };
+    int worst = server_open(invocation->common, &server);
+
+    if (worst != STATUS_OK)
+        return worst;
+    for (size_t i = 0; i < arguments->n_args && worst != STATUS_NO_SERVER; i++) {
+        int status = wait_named(&waiting, arguments->args[i]);
+
+        worst = MAX_OF(worst, status);
+    }
     server_clear(&server);
-    return status;
+    return worst;
 }
 
 const struct verb verb_wait = {
     .name = "wait",
-    .usage = "JOB [--timeout S]",
-    .summary = "Wait until a job has ended",
+    .usage = "JOB... [--timeout S]",
+    .summary = "Wait until jobs have ended",
     .details =
-        "Exit status 0 when it succeeded, 1 when it failed, was killed or is not done in time.\n"
-        "JOB may name an array: until all its jobs have ended, and 0 when each has succeeded.",
+        "Exit status 0 when each succeeded, 1 when one failed, was killed or is not done in time.\n"
+        "JOB may name an array: until all its jobs have ended. The time is one for all.",
     VERB_OPTIONS(wait_options, struct wait_options),
     .min_args = 1,
-    .max_args = 1,
+    .max_args = SIZE_MAX,
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include "client/table_print.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct table {
     const char *const *headers; /* borrowed */
     size_t n_columns;
     uint32_t right;
+    bool bare;
     char **cells; /* owned, row-major */
     size_t n_cells;
     size_t allocated;
@@ -31,6 +33,11 @@ struct table *table_new(const char *const *headers, uint32_t right)
     while (table->n_columns < COLUMNS_MAX && headers[table->n_columns] != NULL)
         table->n_columns++;
     return table;
+}
+
+void table_bare(struct table *table)
+{
+    table->bare = true;
 }
 
 struct table *table_free(struct table *table)
@@ -92,13 +99,13 @@ void table_print(const struct table *table, FILE *out)
     size_t width[COLUMNS_MAX] = { 0 };
 
     for (size_t i = 0; i < table->n_columns; i++)
-        width[i] = text_width(table->headers[i]);
+        width[i] = table->bare ? 0 : text_width(table->headers[i]);
     for (size_t i = 0; i < table->n_cells; i++) {
         size_t *w = &width[i % table->n_columns];
 
         *w = MAX_OF(*w, text_width(table->cells[i]));
     }
-    for (size_t i = 0; i < table->n_columns; i++)
+    for (size_t i = 0; i < table->n_columns && !table->bare; i++)
         print_cell(table, i, table->headers[i], width[i], out);
     for (size_t i = 0; i < table->n_cells; i++)
         print_cell(table, i % table->n_columns, table->cells[i], width[i % table->n_columns], out);

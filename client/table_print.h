@@ -12,6 +12,9 @@ struct table;
 struct table *table_new(const char *const *headers, uint32_t right);
 struct table *table_free(struct table *table);
 
+/* table_bare - the line of the headers is not printed */
+void table_bare(struct table *table);
+
 /* table_add - one more cell (copied), left to right, row after row; control characters become '?',
  * so that nobody's job name can move another person's cursor */
 void table_add(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
