@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verb_words.c - see verb_words.h
  *
- * These are words of Slurm, PBS, Grid Engine, Kubernetes and Docker, and those that people guess. The
- * table goes before the nearest spelling: "stop" is one letter from "top" and means another thing. */
+ * These are words of Slurm, PBS, Grid Engine, Kubernetes and Docker, and those that people guess.
+ * The table goes before the nearest spelling: "stop" is one letter from "top" and means another
+ * thing. */
 #include "client/verb_words.h"
 
 #include <stddef.h>
