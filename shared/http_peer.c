@@ -31,17 +31,49 @@ int http_request_peer_fd(const struct http_request *request)
     return info != NULL ? info->connect_fd : -EBADF;
 }
 
+bool http_request_leaves(const struct http_request *request)
+{
+    struct pollfd peer = { .fd = http_request_peer_fd(request), .events = POLLRDHUP };
+
+    return poll(&peer, 1, 0) == 1 && (peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 bool http_request_is_cut_off(const struct http_request *request)
 {
     const union MHD_ConnectionInfo *tls =
         MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    struct pollfd peer = { .fd = http_request_peer_fd(request), .events = POLLRDHUP };
     int unread = 0;
 
-    return request->body_size < http_request_announced_bytes(request) && poll(&peer, 1, 0) == 1 &&
-           (peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 &&
-           ioctl(peer.fd, FIONREAD, &unread) == 0 && unread == 0 &&
+    return request->body_size < http_request_announced_bytes(request) &&
+           http_request_leaves(request) &&
+           ioctl(http_request_peer_fd(request), FIONREAD, &unread) == 0 && unread == 0 &&
            (tls == NULL || !http_tls_pending(tls->tls_session));
+}
+
+bool http_request_abandoned(const struct http_request *request)
+{
+    const union MHD_ConnectionInfo *tls =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    int unread = 0;
+
+    return !request->suspended && http_request_leaves(request) &&
+           ioctl(http_request_peer_fd(request), FIONREAD, &unread) == 0 && unread == 0 &&
+           (tls == NULL || !http_tls_pending(tls->tls_session));
+}
+
+void http_request_cut(struct http_request *request)
+{
+    (void)shutdown(http_request_peer_fd(request), SHUT_RDWR);
+    request->left = true;
+    if (request->stream != NULL)
+        http_stream_break(request->stream);
+    else
+        http_request_detach(request);
+}
+
+void http_request_set_idle(struct http_request *request, unsigned seconds)
+{
+    (void)MHD_set_connection_option(request->connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
 
 const char *http_request_peer(const struct http_request *request, char ret[HTTP_PEER_MAX])

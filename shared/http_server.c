@@ -27,8 +27,9 @@
 enum {
     DEFAULT_CONNECTIONS = 1024,
     DEFAULT_IDLE_S = 60,
-    SPARE_CONNECTIONS = 64,              /* so that a full server can still say that it is full */
-    CONNECTION_MEMORY_BYTES = 16 * 1024, /* for its headers; what it holds is touched as a whole */
+    SPARE_CONNECTIONS = 64, /* so that a full server can still say that it is full */
+    CONNECTION_MEMORY_BYTES =
+        HTTP_PIECE_BYTES, /* for its headers; what it holds is touched as a whole */
     CLOSING_US = 250 * 1000,
     CLOSING_LOOK_MS = 10, /* libmicrohttpd may hold what its epoll does not show, as bytes of TLS */
     /* Who finds the kernel's queue full tries again after 1, 3, 7 s and so on. libmicrohttpd lets

@@ -24,6 +24,8 @@ typedef void (*http_handler_fn)(struct http_request *request, void *userdata);
 
 #define HTTP_QUERY_ANY "*"
 
+#define HTTP_PIECE_BYTES ((size_t)16 * 1024) /* no piece of a body is longer */
+
 /* A body that is taken piece by piece as it comes, and never in memory as a whole. */
 struct http_sink {
     /* headers are in, the caller may, and the announced size is allowed. 0: pieces follow; negative
@@ -196,6 +198,20 @@ void http_request_go_on(struct http_request *request);
  * written. */
 void http_request_watch(struct http_request *request);
 
+/* http_request_set_idle - its connection is given up when nothing has come or gone for so long, and
+ * not after idle_timeout_s. Whoever waits (suspended, deferred) is not counted */
+void http_request_set_idle(struct http_request *request, unsigned seconds);
+
+/* http_request_leaves - its client sends no more than what is here; a system call.
+ * http_request_abandoned - its client sends no more, and all that it sent was read: the end of its
+ * body will not come. libmicrohttpd takes an end that comes together with data for data only */
+bool http_request_leaves(const struct http_request *request);
+bool http_request_abandoned(const struct http_request *request);
+
+/* http_request_cut - the connection ends now, whatever is under way on it; the request is over by
+ * and by */
+void http_request_cut(struct http_request *request);
+
 /* Answers; each ends the request (deferred or not). take_json is consumed; NULL is an empty body.
  */
 void http_reply_json(struct http_request *request, unsigned status, json_t *take_json);
@@ -223,13 +239,14 @@ void http_reply_header(struct http_request *request, const char *name, const cha
  * more and what was written before has gone out, and writes the next piece, or nothing and waits
  * for http_stream_wake. So nothing piles up for a reader who is slow: it holds one piece, and loses
  * its connection when it takes nothing for idle_timeout_s. Whoever left is noticed only when
- * something is written: keep a timer that writes now and then. */
+ * something is written: keep a timer that writes now and then, or have it watched. */
 struct http_stream_config {
     void (*on_room)(struct http_stream *stream, void *userdata);
     /* called once, last: it ended, the reader left, or the server is closing */
     void (*on_gone)(struct http_stream *stream, void *userdata);
     void *userdata;
     bool measured; /* it is whole after http_stream_end only: a server that closes cuts it off */
+    bool watched;  /* it ends as soon as its reader closes the connection, or its half of it */
 };
 /* http_stream_begin - ends the request as http_reply_* does; the stream lives until on_gone */
 struct http_stream *http_stream_begin(struct http_request *request, unsigned status,

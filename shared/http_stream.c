@@ -8,6 +8,8 @@
 
 #include "shared/macro.h"
 
+#include <sys/epoll.h>
+
 enum { BLOCK_BYTES = 16 * 1024 };
 
 struct http_stream {
@@ -16,6 +18,7 @@ struct http_stream {
     char *data; /* owned: what was written and has not gone out */
     size_t size, sent, room;
     bool ended, broken;
+    sd_event_source *watch; /* owned; NULL: nobody looks whether its reader leaves */
 };
 
 static ssize_t on_read(void *userdata, uint64_t position, char *to, size_t max)
@@ -44,6 +47,24 @@ static ssize_t on_read(void *userdata, uint64_t position, char *to, size_t max)
     return 0;
 }
 
+/* A connection that is suspended is looked at by nobody else. */
+static int on_left(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    (void)fd;
+    (void)events;
+    (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    http_stream_break(userdata);
+    return 0;
+}
+
+static void watch(struct http_stream *stream)
+{
+    sd_event *event = sd_event_source_get_event(stream->request->server->io_source);
+
+    (void)sd_event_add_io(event, &stream->watch, http_request_peer_fd(stream->request), EPOLLRDHUP,
+                          on_left, stream);
+}
+
 struct http_stream *http_stream_begin(struct http_request *request, unsigned status,
                                       const char *content_type,
                                       const struct http_stream_config *config)
@@ -53,6 +74,8 @@ struct http_stream *http_stream_begin(struct http_request *request, unsigned sta
     stream->request = request;
     stream->config = *config;
     request->stream = stream;
+    if (config->watched)
+        watch(stream);
     http_reply_response(request, status, content_type,
                         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, on_read,
                                                           stream, NULL));
@@ -96,6 +119,7 @@ void http_stream_close(struct http_stream *stream)
 
 void http_stream_gone(struct http_stream *stream)
 {
+    stream->watch = sd_event_source_disable_unref(stream->watch);
     stream->config.on_gone(stream, stream->config.userdata);
     free(stream->data);
     free(stream);
