@@ -10,6 +10,7 @@
 #include "scheduler/workspaces/datasets.h"
 #include "scheduler/calls/listen_spec.h"
 #include "scheduler/accounts/users.h"
+#include "scheduler/nodes/sessions.h"
 #include "scheduler/workspaces/workspaces.h"
 #include "shared/job_spec.h"
 #include "shared/options_table.h"
@@ -19,7 +20,7 @@ struct policy;
 
 #define SERVER_NAMES_MAX 16
 #define SERVER_NAME_BYTES 254 /* with the NUL */
-#define SETTINGS_MAX 40
+#define SETTINGS_MAX 48
 #define SETTING_TEXT_BYTES 64
 
 struct scheduler_options {
@@ -40,6 +41,7 @@ struct scheduler_options {
     struct holding_limits limits;  /* of jobs that are not over */
     struct dataset_limits dataset; /* of one job */
     struct workspace_limits workspaces;
+    struct session_limits sessions;
     uint64_t keep_jobs_bytes;                     /* of jobs that are over; 0: all */
     uint64_t keep_logs_bytes;                     /* of ends of processes' output; 0: all */
     uint64_t keep_events, keep_jobs, keep_us;     /* of history; 0: all */

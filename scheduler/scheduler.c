@@ -177,11 +177,13 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
 {
     if (scheduler == NULL)
         return NULL;
+    sessions_stop(scheduler);
     listeners_close(&scheduler->listeners); /* answers 503 to requests that still wait */
     api_workspaces_done(scheduler);
     datasets_done(scheduler);
     database_check_done(scheduler);
     file_reads_done(scheduler);
+    sessions_done(scheduler);
     backup_done(scheduler);
     turn_done(scheduler);
     api_forecast_done(scheduler);

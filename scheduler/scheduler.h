@@ -29,6 +29,7 @@
 #include "scheduler/nodes/machine.h"
 #include "scheduler/nodes/progress.h"
 #include "scheduler/nodes/pulse.h"
+#include "scheduler/nodes/sessions.h"
 #include "scheduler/options.h"
 #include "scheduler/workspaces/datasets.h"
 #include "scheduler/workspaces/workspaces.h"
@@ -82,6 +83,7 @@ struct scheduler {
     struct workspaces workspaces;
     struct datasets datasets;     /* on their way */
     struct file_reads file_reads; /* likewise, from nodes to people */
+    struct sessions sessions;     /* of people in processes */
     struct degraded degraded;     /* whether changes can be stored */
     struct pulse pulse;           /* whether it stood still */
     struct leaving leaving;       /* whether it stops */

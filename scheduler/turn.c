@@ -494,7 +494,9 @@ int scheduler_turn(struct scheduler *scheduler)
     if (people) {
         waiters_recheck(scheduler);
         event_streams_wake(scheduler);
+        sessions_recheck(scheduler);
     }
+    sessions_look(scheduler);
     for (size_t i = 0; i < n_notices; i++)
         tell(scheduler, &notices[i]);
     free(notices);

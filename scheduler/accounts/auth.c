@@ -516,6 +516,9 @@ static int check(struct scheduler *scheduler, struct http_request *request,
         return check_login(scheduler, request, ret, error);
     if (auth_caller(scheduler, request, &caller) == 1) {
         connection_owner_person(ret, caller.user, caller.role);
+        if ((route->flags & ROUTE_SESSION) != 0 && caller.role < USER_ADMIN)
+            connection_owner_session(ret, "user", caller.user,
+                                     sessions_connections(scheduler, caller.user, NULL));
         return role_check(&caller, route, error);
     }
     if (token == NULL)
@@ -526,6 +529,9 @@ static int check(struct scheduler *scheduler, struct http_request *request,
     }
     if ((route->flags & ROUTE_NODE) != 0 && node != NULL) {
         connection_owner_node(ret, node, (route->flags & ROUTE_FIRST) != 0);
+        if ((route->flags & ROUTE_SESSION) != 0)
+            connection_owner_session(ret, "node", node,
+                                     sessions_connections(scheduler, NULL, node));
         return check_node(scheduler, token, node, error);
     }
     if ((route->flags & ROUTE_PROCESS) != 0) {

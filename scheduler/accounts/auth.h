@@ -40,7 +40,8 @@ enum route_flags {
     ROUTE_USER = 1 << 6,
     ROUTE_OPERATOR = 1 << 7,
     ROUTE_ADMIN = 1 << 8,
-    ROUTE_LOGIN = 1 << 16, /* nobody but the bearer of a code for `edl login` */
+    ROUTE_SESSION = 1 << 17, /* its connections are those of a session (connection_owner.h) */
+    ROUTE_LOGIN = 1 << 16,   /* nobody but the bearer of a code for `edl login` */
 };
 
 #define ROUTE_PEOPLE (ROUTE_VIEWER | ROUTE_USER | ROUTE_OPERATOR | ROUTE_ADMIN)

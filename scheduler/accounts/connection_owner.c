@@ -32,6 +32,13 @@ void connection_owner_node(struct connection_owner *ret, const char *node, bool 
     ret->is.name = ret->name;
 }
 
+void connection_owner_session(struct connection_owner *ret, const char *whose, const char *name,
+                              unsigned connections)
+{
+    (void)snprintf(ret->name, sizeof ret->name, "sessions of %s %s", whose, name);
+    ret->is = (struct http_owner){ .name = ret->name, .connections = connections };
+}
+
 void connection_owner_joins(struct connection_owner *ret)
 {
     (void)snprintf(ret->name, sizeof ret->name, "who joins");

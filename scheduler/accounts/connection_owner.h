@@ -19,7 +19,7 @@ struct http_request;
 
 struct connection_owner {
     char name[MAX_OF(USER_NAME_MAX, NODE_NAME_MAX) +
-              17]; /* for people; `is` refers to it, so this is not copied */
+              18]; /* for people; `is` refers to it, so this is not copied */
     struct http_owner is;
 };
 
@@ -29,6 +29,11 @@ void connection_owner_person(struct connection_owner *ret, const char *user, enu
 /* connection_owner_node - lifeline: its reports and orders get through against all others, itself
  * included; else the calls of its jobs, which have a share among all */
 void connection_owner_node(struct connection_owner *ret, const char *node, bool lifeline);
+
+/* connection_owner_session - of the sessions of a user or a node ("user", "node"): as many as they
+ * have now, and apart from their calls */
+void connection_owner_session(struct connection_owner *ret, const char *whose, const char *name,
+                              unsigned connections);
 
 /* connection_owner_joins - all machines that join, together */
 void connection_owner_joins(struct connection_owner *ret);

@@ -140,6 +140,12 @@ void api_process_file(struct http_request *request, void *userdata);
 void api_process_log(struct http_request *request, void *userdata);
 void api_node_read(struct http_request *request, void *userdata);
 
+/* api/sessions.c */
+void api_session_open(struct http_request *request, void *userdata);
+void api_sessions_list(struct http_request *request, void *userdata);
+void api_session_show(struct http_request *request, void *userdata);
+void api_session_end(struct http_request *request, void *userdata);
+
 /* api/ended.c */
 #define ENDED_JOBS_MAX 1000 /* that are asked for at once */
 void api_node_ended_jobs(struct http_request *request, void *userdata);

@@ -24,6 +24,7 @@ static json_t *orders_of(const struct scheduler *scheduler, const struct node *n
     json_t *orders = orders_to_json(node, scheduler->logs, scheduler->account_numbers);
 
     file_reads_order(scheduler, node->name, orders);
+    sessions_order(scheduler, node->name, orders);
     return orders;
 }
 

@@ -7,6 +7,7 @@
 #include "scheduler/api/workspaces.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/report_size.h"
+#include "scheduler/nodes/sessions.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/web/web.h"
 #include "scheduler/workspaces/archive.h"
@@ -26,6 +27,8 @@
 #define LOG_BODY (2 * KIB * KIB)      /* 256 KiB of text, escaped */
 #define LEASE_BODY (256 * KIB)        /* the tasks that are known */
 #define METRICS_BODY (16 * KIB)
+#define SESSION_BODY (64 * KIB)
+#define SESSION_STREAM ((size_t)INT64_MAX)         /* relayed, and nothing of it is kept */
 #define WORKSPACE_BODY WORKSPACE_ARCHIVE_BYTES_MAX /* to a file, piece by piece */
 
 /* A report of thousands of processes is for nodes that have them. */
@@ -130,6 +133,30 @@ static const struct http_route table[] = {
       .max_body_bytes = NO_BODY, .query = "offset bytes incarnation", .status = 200,
       .gives = "application/octet-stream",
       .summary = "all that a process wrote, as far as its node keeps it; or a part of it" },
+    { .method = "POST", .path = "/jobs/{job}/sessions", .handler = api_session_open,
+      .operation = "openSession", .flags = ROUTE_USER, .max_body_bytes = SESSION_BODY,
+      .takes = "SessionWanted", .status = 201, .gives = "SessionMade",
+      .summary = "a program beside a process, a shell, its own output, or a port of it: for its"
+                 " owner and operators" },
+    { .method = "GET", .path = "/sessions", .handler = api_sessions_list,
+      .operation = "listSessions", .flags = ROUTE_USER, .max_body_bytes = NO_BODY, .status = 200,
+      .gives = "SessionList",
+      .summary = "sessions of one's own and in one's own jobs; operators see all" },
+    { .method = "GET", .path = "/sessions/{session}", .handler = api_session_show,
+      .operation = "getSession", .flags = ROUTE_USER, .max_body_bytes = NO_BODY, .status = 200,
+      .gives = "Session", .summary = "one session; for a minute behind its end why it ended" },
+    { .method = "DELETE", .path = "/sessions/{session}", .handler = api_session_end,
+      .operation = "endSession", .flags = ROUTE_USER, .max_body_bytes = NO_BODY, .status = 200,
+      .gives = "Session", .summary = "a session is over, and its program ends" },
+    { .method = "POST", .path = "/sessions/{session}/in", .handler = session_person_in,
+      .operation = "sendToSession", .flags = ROUTE_USER | ROUTE_UNSTORED | ROUTE_SESSION,
+      .max_body_bytes = SESSION_STREAM, .sink = &session_person_sink,
+      .takes = "application/octet-stream", .status = 204,
+      .summary = "what a person sends, relayed as it comes; its end is the session's" },
+    { .method = "GET", .path = "/sessions/{session}/out", .handler = session_person_out,
+      .operation = "readSession", .flags = ROUTE_USER | ROUTE_SESSION, .max_body_bytes = NO_BODY,
+      .status = 200, .gives = "application/octet-stream",
+      .summary = "what the node sends, as it comes, until the session is over" },
     { .method = "GET", .path = "/events", .handler = api_events, .operation = "listEvents",
       .flags = ROUTE_VIEWER | ROUTE_STREAMED, .max_body_bytes = NO_BODY,
       .query = "after limit wait", .status = 200, .gives = "EventList",
@@ -314,6 +341,15 @@ static const struct http_route table[] = {
       .operation = "pushFile", .flags = ROUTE_NODE | ROUTE_UNSTORED,
       .max_body_bytes = FILE_PIECE_BYTES, .query = "state offset", .status = 204,
       .takes = "application/octet-stream", .summary = "a piece of the files that orders ask for" },
+    { .method = "POST", .path = "/nodes/{node}/sessions/{session}/in", .handler = session_node_in,
+      .operation = "sendFromNode", .flags = ROUTE_NODE | ROUTE_UNSTORED | ROUTE_SESSION,
+      .max_body_bytes = SESSION_STREAM, .sink = &session_node_sink,
+      .takes = "application/octet-stream", .status = 204,
+      .summary = "what the node sends to the person of a session; its end is the session's" },
+    { .method = "GET", .path = "/nodes/{node}/sessions/{session}/out", .handler = session_node_out,
+      .operation = "readFromPerson", .flags = ROUTE_NODE | ROUTE_SESSION,
+      .max_body_bytes = NO_BODY, .status = 200, .gives = "application/octet-stream",
+      .summary = "what the person of a session sends, as it comes" },
 };
 /* clang-format on */
 

@@ -42,7 +42,8 @@ struct view {
     uint64_t archived_bytes; /* of jobs that are over, in the database */
     uint64_t log_bytes[2];   /* in memory, in the database */
     uint64_t held[HOLDING_AMOUNTS], limits[HOLDING_AMOUNTS], over_limit;
-    uint64_t pushes[2]; /* of trainers: committed, discarded */
+    uint64_t sessions, sessions_begun, session_bytes[2]; /* from people, from nodes */
+    uint64_t pushes[2];                                  /* of trainers: committed, discarded */
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
 
@@ -119,6 +120,11 @@ static const char *direction(unsigned i)
     static const char *const names[] = { "receive", "transmit" };
 
     return names[i];
+}
+
+static const char *session_direction(unsigned i)
+{
+    return i == 0 ? "in" : "out";
 }
 
 static const char *tier(unsigned i)
@@ -416,6 +422,13 @@ static const struct row table[] = {
     VIEW("edl_http_waiting", EXPOSE_GAUGE, waiting, SCALE_ONE,
          "Requests that wait for their answer: long polls, and changes before their commit."),
 
+    VIEW("edl_sessions_open", EXPOSE_GAUGE, sessions, SCALE_ONE,
+         "Sessions of people in processes that are not over."),
+    VIEW("edl_sessions_total", EXPOSE_COUNTER, sessions_begun, SCALE_ONE,
+         "Sessions that were asked for and let in."),
+    VIEW_BY("edl_session_bytes_total", EXPOSE_COUNTER, session_bytes, SCALE_ONE, "direction",
+            session_direction, 2, "Bytes of sessions that came: in from people, out from nodes."),
+
     VIEW("edl_tls_certificate_end_seconds", EXPOSE_GAUGE, certificate_end_s, SCALE_ONE,
          "When the scheduler's certificate expires, since 1970; 0: it speaks no TLS."),
 
@@ -496,6 +509,9 @@ static struct view look(const struct scheduler *scheduler)
         .denials = scheduler->denials.total,
         .certificate_end_s = scheduler->listeners.tls.server_end_s,
         .over_limit = scheduler->metrics.over_limit,
+        .sessions = scheduler->sessions.n_open,
+        .sessions_begun = scheduler->sessions.begun,
+        .session_bytes = { scheduler->sessions.bytes[0], scheduler->sessions.bytes[1] },
         .cpu_us = cpu_us(),
         .resident_bytes = resident_bytes(),
         .scheduler_started_us = scheduler->metrics.started_wall_us,

@@ -93,6 +93,7 @@ void leaving_begin(struct scheduler *scheduler)
         end(scheduler);
         return;
     }
+    sessions_stop(scheduler); /* before what has changed is stored */
     leaving->on = true;
     machine_ends_ask(scheduler->event, on_known, scheduler, &leaving->asked);
 }
@@ -106,7 +107,8 @@ void leaving_done(struct leaving *leaving)
 bool leaving_serves(const struct scheduler *scheduler, const struct http_route *route,
                     struct edl_error *error)
 {
-    if (!scheduler->leaving.on || route->handler == api_node_orders)
+    if (!scheduler->leaving.on || route->handler == api_node_orders ||
+        route->handler == api_session_show) /* for people who ask why theirs has ended */
         return true;
     (void)edl_error_set(error, -EAGAIN, "the scheduler is stopping");
     return false;

@@ -208,6 +208,8 @@ int machine_from_json(const json_t *body, struct machine **ret, struct edl_error
     if (r == 0)
         r = body_bool(&may, "reads_files", &machine->reads_files, error);
     if (r == 0)
+        r = body_bool(&may, "sessions", &machine->opens_sessions, error);
+    if (r == 0)
         r = body_array(&may, "gpus", &gpus, error);
     if (r == 0 && gpus != NULL)
         r = machine_read_gpus(gpus, &machine->gpus, error);

@@ -45,10 +45,11 @@ struct machine {
     size_t n_disks;
     struct nic *nics; /* owned */
     size_t n_nics;
-    json_t *gpus;      /* owned; array, checked; NULL: nothing was told of them */
-    json_t *limits;    /* owned; array of words: those that are held; NULL: not told */
-    bool reads_files;  /* its agent knows "reads" of orders (file_reads.h) */
-    UT_hash_handle hh; /* k: node */
+    json_t *gpus;        /* owned; array, checked; NULL: nothing was told of them */
+    json_t *limits;      /* owned; array of words: those that are held; NULL: not told */
+    bool reads_files;    /* its agent knows "reads" of orders (file_reads.h) */
+    bool opens_sessions; /* and "sessions" (sessions.h) */
+    UT_hash_handle hh;   /* k: node */
 };
 
 /* The figures of all of them. All of it 0: of none. */

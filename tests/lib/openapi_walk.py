@@ -89,7 +89,7 @@ class Walk:
             self.fail("policy: %s" % policy)
 
     def report_body(self, node="n1"):
-        body = dict(OFFER, boot_id="walk", processes=[], machine={"reads_files": True})
+        body = dict(OFFER, boot_id="walk", processes=[], machine={"reads_files": True, "sessions": True})
         if node == "n1" and self.running is not None:
             body["processes"] = [dict(self.running, state="running", pid=1234, steps=self.steps)]
         return body
@@ -160,6 +160,34 @@ class Walk:
                          args=("GET", "/jobs/walked/processes/trainer/0/log", self.tokens["admin"])).start()
         return self.asked_read()
 
+    def open_session(self):
+        """one in the process that runs"""
+        return {"session": self.must("POST", "/jobs/walked/sessions", token=self.tokens["admin"], body={"kind": "shell"})["session"]}
+
+    def read_session(self):
+        """what the node sends stays until the person has come for it"""
+        names = self.open_session()
+        sent = lambda: self.call("POST", "/nodes/n1/sessions/%(session)s/in" % names, token=self.tokens["node"], body=b"walked")
+        return {"names": names, "meanwhile": sent}
+
+    def answers(self, method, route):
+        """how many good ones have begun"""
+        text = self.call("GET", "/metrics", token=self.tokens["admin"])[2]
+        start = 'edl_http_requests_total{method="%s",route="%s",code="2xx"} ' % (method, route)
+        return next(line[len(start):] for line in text.splitlines() if line.startswith(start))
+
+    def read_from_person(self):
+        """the session is ended once its node has come"""
+        names, route = self.open_session(), "/nodes/{node}/sessions/{session}/out"
+        before = self.answers("GET", route)
+        def end():
+            while self.answers("GET", route) == before:
+                time.sleep(0.02)
+            ended = self.must("DELETE", "/sessions/%(session)s" % names, token=self.tokens["admin"])
+            if ended["state"] != "ended" or ended["cause"] != "killed":
+                self.fail("a session that was ended: %s" % ended)
+        return {"names": names, "meanwhile": end}
+
     def push(self):
         return dict(self.running, offset=0, next_offset=6, text="walked")
 
@@ -221,7 +249,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "name": "walked.trainer", "sha256": "0" * 64, "role": "trainer", "index": "0", "read": "1"}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "name": "walked.trainer", "sha256": "0" * 64, "role": "trainer", "index": "0", "read": "1", "session": "0" * 32}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -268,7 +296,7 @@ class Walk:
             self.wrong_callers(method, known, operation, body)
         self.expect([400], "an unknown query key", method, known + "?surely_unknown=1", operation, token=token,
                     headers=headers, body=body)
-        for name in ("job", "node", "user", "group", "token", "array", "asset", "name"):
+        for name in ("job", "node", "user", "group", "token", "array", "asset", "name", "session"):
             if "{%s}" % name in path and (name == "name" or not ("node" in operation["x-edl-callers"] or "process" in operation["x-edl-callers"])):
                 self.expect([404], "an unknown " + name, method, self.target(path, **{name: "nobody"}), operation,
                             token=token, headers=headers, body=body)
@@ -277,7 +305,7 @@ class Walk:
             self.expect([413], "an oversized body", method, known, operation, token=token, headers=headers,
                         announced=most + 1)
             for broken in (b"{", b"[]", b"\xff\xfe", b'{"a":1,"a":2}', b"\"text\"", b"[" * 10000):
-                self.expect([400, 413, 422], "a malformed body", method, known, operation, token=token, headers=headers, body=broken)
+                self.expect([404] if "{session}" in path else [400, 413, 422], "a malformed body", method, known, operation, token=token, headers=headers, body=broken)
         parameters = {p["name"] for p in operation["parameters"]}
         if "If-Match" in parameters:
             for tag, wanted in (('"something else"', [412]), ("no tag", [400])):
@@ -414,6 +442,15 @@ GOOD = {
     "readWholeLog": lambda w: [{"meanwhile": w.answer_read}],
     "askEndedJobs": lambda w: [{"body": {"jobs": [w.running["job_id"], 999999]}, "after": lambda w, answer: answer == {"ended": [999999]} or w.fail("ended: %s" % answer)}],
     "pushFile": lambda w: [{"names": {"read": w.ask_read()}, "query": "?state=end&offset=0", "body": b"walked"}],
+    "openSession": lambda w: [{"body": {"kind": "exec", "process": "trainer-0", "command": ["id"], "pty": {"rows": 0, "columns": 0}}},
+                            {"body": {"kind": "forward", "port": 8888}}, {"body": {"kind": "ssh", "key": "ssh-ed25519 AAAA"}}],
+    "listSessions": lambda w: [{}],
+    "getSession": lambda w: [{"names": w.open_session()}],
+    "sendToSession": lambda w: [{"names": w.open_session(), "body": b"walked"}],
+    "readSession": lambda w: [w.read_session()],
+    "sendFromNode": lambda w: [{"names": w.open_session(), "body": b"walked"}],
+    "readFromPerson": lambda w: [w.read_from_person()],
+    "endSession": lambda w: [{"names": w.open_session()}],
     "changeNode": lambda w: [{"query": "?dry_run=1", "body": {"state": "cordoned"}}, {"body": {"state": "cordoned"}},
                              {"body": {"state": "ready"}}],
     "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}],
