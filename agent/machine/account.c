@@ -230,6 +230,20 @@ void account_prepare(void)
     account_done(&account);
 }
 
+enum unfit account_unfit(int code)
+{
+    switch (code) {
+    case -ENOENT:
+        return UNFIT_NO_ACCOUNT;
+    case -EACCES:
+        return UNFIT_ACCOUNT_REFUSED;
+    case -EEXIST:
+        return UNFIT_ACCOUNT_DIFFERS;
+    default:
+        return UNFIT_NOT;
+    }
+}
+
 void account_done(struct account *account)
 {
     free(account->name);

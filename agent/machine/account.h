@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "shared/unfit.h"
+
 struct edl_error;
 
 struct account {
@@ -26,6 +28,9 @@ struct account {
  * account_done in any case. */
 int account_resolve(const json_t *wanted, struct account *ret, struct edl_error *error);
 void account_done(struct account *account);
+
+/* account_unfit - the result of account_resolve as the reason why this node cannot run a process */
+enum unfit account_unfit(int code);
 
 /* account_prepare - loads the services that names are looked up with (nsswitch.conf(5)), once for
  * all processes that are forked later: each of them would spend more on it than on all else */

@@ -2,9 +2,9 @@
 /* child.c - starts the program of a process
  *
  * The child gets a session of its own and dies with its supervisor (PR_SET_PDEATHSIG). It has no
- * core dumps, no input, the log as output, no other descriptor, and only the environment it was
- * ordered. A failure before or in execve travels back over a close-on-exec pipe as (step, errno).
- * So its text is made where memory may be used.
+ * core dumps, no input unless its job wants some, the log as output, no other descriptor, and only
+ * the environment it was ordered. A failure before or in execve travels back over a close-on-exec
+ * pipe as (step, errno). So its text is made where memory may be used.
  *
  * Of a root agent the program runs as another account. All that needs root comes before the change:
  * the record, the descriptors. The workspace is entered before them, with that account's rights. */
@@ -128,7 +128,7 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
     const char *const *hidden;
     struct edl_error error = { 0 };
     sigset_t none;
-    int null_fd, r;
+    int input_fd, r;
     bool other;
 
     die_with(supervisor, status_fd);
@@ -138,9 +138,9 @@ _Noreturn static void run_child(const struct child_spec *spec, bool in_group, pi
     r = spec->announce(spec->userdata, &error);
     if (r < 0)
         report_and_exit(status_fd, STEP_ANNOUNCE, -r);
-    null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null_fd == -1 || setsid() == -1 || setrlimit(RLIMIT_CORE, &no_core) == -1 ||
-        dup2(null_fd, STDIN_FILENO) == -1 || dup2(spec->output_fd, STDOUT_FILENO) == -1 ||
+    input_fd = spec->input_fd >= 0 ? spec->input_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (input_fd == -1 || setsid() == -1 || setrlimit(RLIMIT_CORE, &no_core) == -1 ||
+        dup2(input_fd, STDIN_FILENO) == -1 || dup2(spec->output_fd, STDOUT_FILENO) == -1 ||
         dup2(spec->output_fd, STDERR_FILENO) == -1 ||
         close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC) == -1)
         report_and_exit(status_fd, STEP_PREPARE, errno);

@@ -19,6 +19,7 @@ struct child_spec {
     char **argv;           /* borrowed, NULL-terminated */
     char **environment;    /* borrowed, NULL-terminated, "NAME=value"; nothing else is passed on */
     const char *workspace; /* borrowed; absolute */
+    int input_fd;          /* borrowed; standard input; -1: none (/dev/null) */
     int output_fd;         /* borrowed; standard output and error */
     mode_t umask;
     const struct account *account; /* borrowed; whose process it is; NULL: ours */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/groups/cgroup_home.h"
+#include "agent/supervisor/program_input.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -26,7 +27,7 @@
 
 static const char *const known_files[] = {
     "order.json",           "supervisor.json", "exit.json", ".order.json.tmp",
-    ".supervisor.json.tmp", ".exit.json.tmp",  PROMISE
+    ".supervisor.json.tmp", ".exit.json.tmp",  PROMISE,     PROGRAM_INPUT_FIFO
 };
 
 static int write_all(int fd, const char *data, size_t size)

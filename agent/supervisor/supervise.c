@@ -41,6 +41,7 @@
 #include "agent/logs/log_file.h"
 #include "agent/supervisor/notify.h"
 #include "agent/processes/process_dir.h"
+#include "agent/supervisor/program_input.h"
 #include "agent/supervisor/standstill.h"
 #include "agent/link/subject.h"
 #include "agent/supervisor/supervise.h"
@@ -71,6 +72,7 @@ struct supervisor {
     struct fence fence;
     struct log_pump *pump; /* owned; of its log; NULL: it is not open */
     bool prints;           /* log_pump_run is due */
+    struct program_input input;
     struct child child;
     struct killtree_main main_child;
     struct supervisor_record record;
@@ -196,20 +198,6 @@ static int give(const struct supervisor *s, struct edl_error *error)
     return r;
 }
 
-static enum unfit unfit_of_account(int code)
-{
-    switch (code) {
-    case -ENOENT:
-        return UNFIT_NO_ACCOUNT;
-    case -EACCES:
-        return UNFIT_ACCOUNT_REFUSED;
-    case -EEXIST:
-        return UNFIT_ACCOUNT_DIFFERS;
-    default:
-        return UNFIT_NOT;
-    }
-}
-
 /* choose_account - an order without "account" runs as we do */
 static int choose_account(struct supervisor *s, struct edl_error *error)
 {
@@ -219,7 +207,7 @@ static int choose_account(struct supervisor *s, struct edl_error *error)
     if (wanted == NULL)
         return 0;
     r = account_resolve(wanted, &s->account, error);
-    s->unfit = unfit_of_account(r);
+    s->unfit = account_unfit(r);
     if (r < 0)
         return r;
     s->spec.account = &s->account;
@@ -339,9 +327,12 @@ static int start(struct supervisor *s, struct edl_error *error)
     r = limit_start(s, error);
     if (r < 0)
         return r;
-    r = log_pump_open(s->pump, s->spec.account, &s->spec.output_fd, error);
+    r = program_input_open(s->dir_fd, s->order, s->spec.account, &s->input, error);
+    if (r == 0)
+        r = log_pump_open(s->pump, s->spec.account, &s->spec.output_fd, error);
     if (r < 0)
         return r;
+    s->spec.input_fd = s->input.program_fd;
     s->spec.group_fd = grouping_open(&s->grouping);
     s->spec.announce = announce;
     s->spec.confine = confine;
@@ -349,6 +340,7 @@ static int start(struct supervisor *s, struct edl_error *error)
     r = child_fork(&s->spec, &s->child, error);
     s->spec.group_fd = safe_close(s->spec.group_fd);
     s->spec.output_fd = safe_close(s->spec.output_fd);
+    program_input_given(&s->input);
     s->main_child.pid = s->child.pid;
     s->record.child_pid = s->child.pid;
     if (r == 0)
@@ -643,6 +635,7 @@ static void supervisor_done(struct supervisor *s)
     killtree_done(&s->main_child);
     account_done(&s->account);
     standstill_end(&s->standstill);
+    program_input_close(&s->input);
     (void)safe_close(s->signal_fd);
     lease_map_close(&s->lease);
     for (size_t i = 0; s->environment != NULL && s->environment[i] != NULL; i++)
@@ -662,7 +655,9 @@ int supervise_folder(const char *path)
                             .dir_fd = -1,
                             .signal_fd = -1,
                             .standstill = STANDSTILL_NONE,
+                            .spec.input_fd = -1,
                             .spec.output_fd = -1,
+                            .input = PROGRAM_INPUT_NONE,
                             .child = { .pidfd = -1, .status_fd = -1 } };
     struct edl_error error = { 0 };
     struct process_id id;

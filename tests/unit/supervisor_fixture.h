@@ -44,6 +44,7 @@ struct fixture {
     char boot_id[BOOT_ID_SIZE]; /* of the order */
     json_int_t log_max;         /* the same; 0: none */
     int umask;                  /* the same; -1: none */
+    bool takes_input;           /* the same */
     json_t *cgroup;             /* the same, owned; NULL: none */
     json_int_t cut_off_kill_us; /* the same; 0: as of an earlier version */
     char supervisor[4096];
@@ -109,6 +110,8 @@ static void make_order(struct fixture *f, json_t *take_argv, uint64_t grace_us, 
         (void)json_object_set(order, "cgroup", f->cgroup);
     if (f->cut_off_kill_us > 0)
         (void)json_object_set_new(order, "cut_off_kill_us", json_integer(f->cut_off_kill_us));
+    if (f->takes_input)
+        (void)json_object_set_new(order, "stdin", json_true());
     if (f->umask >= 0)
         (void)json_object_set_new(order, "umask", json_integer(f->umask));
     assert_int_equal(process_dir_create(f->dir, order, &error), 0);
@@ -152,7 +155,7 @@ static void wait_for_text(struct fixture *f, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void assert_fifo_released(struct fixture *f)
+static inline void assert_fifo_released(struct fixture *f)
 {
     char c;
 

@@ -79,6 +79,7 @@ static int setup(void **state)
         .argv = f->argv,
         .environment = f->environment,
         .workspace = "/",
+        .input_fd = -1,
         .output_fd = open("/dev/null", O_WRONLY | O_CLOEXEC),
         .group_fd = -1,
         .announce = announce_nothing,
