@@ -129,6 +129,8 @@ static json_t *build_role(const struct job_build *build, uint64_t min, uint64_t 
     set_amount(role, "memory", build->memory_bytes, "");
     if (build->gpus != 0)
         (void)json_object_set_new(role, "gpus", json_integer((json_int_t)build->gpus));
+    if (build->takes_input)
+        (void)json_object_set_new(role, "stdin", json_true());
     return role;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,6 +24,7 @@ struct job_build {
     const char *deadline, *expected, *array, *user;      /* or NULL */
     const char *shuffle;                                 /* a seed of the order of tasks, or NULL */
     const char *mode;                                    /* NULL: collective */
+    bool takes_input;                                    /* stdin: true */
     mode_t umask;                                        /* of its processes */
     char **argv;
     size_t argc; /* >= 1 */

@@ -31,11 +31,11 @@ bool job_options_given(const struct job_options *options)
 {
     return options->name != NULL || options->min != 0 || options->max != 0 ||
            options->cpu_millicores != 0 || options->memory_bytes != 0 || options->gpus != 0 ||
-           options->passes != 0 || options->env.n != 0 || options->workspace != NULL ||
-           options->dataset != NULL || options->deadline != NULL || options->expected != NULL ||
-           options->array != NULL || options->user != NULL || options->shuffle != NULL ||
-           options->mode != NULL || options->task_records != 0 || options->task_tries != 0 ||
-           options->after.n != 0;
+           options->takes_input || options->passes != 0 || options->env.n != 0 ||
+           options->workspace != NULL || options->dataset != NULL || options->deadline != NULL ||
+           options->expected != NULL || options->array != NULL || options->user != NULL ||
+           options->shuffle != NULL || options->mode != NULL || options->task_records != 0 ||
+           options->task_tries != 0 || options->after.n != 0;
 }
 
 /* refuse_program - whoever writes a command where a document goes has left out the "--" */
@@ -233,6 +233,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .cpu_millicores = options->cpu_millicores,
         .memory_bytes = options->memory_bytes,
         .gpus = options->gpus,
+        .takes_input = options->takes_input,
         .passes = options->passes,
         .task_records = options->task_records,
         .task_tries = options->task_tries,

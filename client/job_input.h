@@ -18,6 +18,7 @@ struct server;
 struct job_options {
     const char *name, *workspace, *dataset, *deadline, *expected, *array, *user, *shuffle, *mode;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
+    bool takes_input;
     struct option_list env, after;
 };
 
@@ -30,6 +31,8 @@ struct job_options {
     XX("cpu", "CORES", "per instance: 2, 0.5, 200m", option_cores, cpu_millicores, 0)              \
     XX("memory", "BYTES", "per instance: 64Mi, 1Gi", option_memory, memory_bytes, 0)               \
     XX("gpus", "N", "per instance", option_number, gpus, 0)                                        \
+    XX("stdin", NULL, "it reads what `edl attach` types; else it has no input", option_flag,       \
+       takes_input, 0)                                                                             \
     XX("env", "N=V", "environment of the processes; may be repeated", option_list, env, 'e')       \
     XX("workspace", "DIR", "folder to run in, on every node (this one); private: one each",        \
        option_text, workspace, 'w')                                                                \

@@ -63,6 +63,7 @@ static const struct document_rule resource_rules[] = {
         { .key = "workspace", .kind = DOCUMENT_TEXT, .offset = AT(workspace) },                    \
         { .key = "nodes", .kind = DOCUMENT_ARRAY, .offset = AT(nodes) },                           \
         { .key = "spread", .kind = DOCUMENT_BOOLEAN, .offset = AT(spread) },                       \
+        { .key = "stdin", .kind = DOCUMENT_BOOLEAN, .offset = AT(takes_input) },                   \
         { .key = "node-selector", .kind = DOCUMENT_OBJECT, .offset = AT(selector) },               \
     {                                                                                              \
         .key = "nodeSelector", .kind = DOCUMENT_OBJECT, .offset = AT(selector_kubernetes)          \
@@ -136,6 +137,7 @@ struct role_draft *role_draft_add(struct document_reader *reader, struct job_dra
         .ports = -1,
         .passes = -1,
         .spread = -1,
+        .takes_input = -1,
         .cpu = DRAFT_ABSENT,
         .cpu_limit = DRAFT_ABSENT,
         .memory = DRAFT_ABSENT,
@@ -494,6 +496,7 @@ int role_draft_finish(struct document_reader *reader, const struct role_draft *d
         return r;
     role->spread = draft->spread > 0;
     role->spread_unsaid = draft->spread < 0;
+    role->takes_input = draft->takes_input > 0;
     role->cpu_unsaid = draft->cpu == DRAFT_ABSENT && draft->cpu_limit == DRAFT_ABSENT;
     r = finish_amount(reader, draft, "memory",
                       (uint64_t[]){ draft->memory, draft->memory_limit, 0 }, &role->memory_bytes);

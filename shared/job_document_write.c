@@ -4,7 +4,7 @@
  *
  * Everything is written out, defaults too: the settings that a job runs with must not change when a
  * later version changes a default. Only empty text, an empty env and members that a job does not
- * have (user, on_disconnect: keep, parking, deadline, expected, after, array, teacher,
+ * have (user, on_disconnect: keep, stdin, parking, deadline, expected, after, array, teacher,
  * checkpoint, workspace-folder, nodes) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,6 +68,8 @@ static json_t *role_to_json(const struct role_spec *role)
     set(json, "ports", json_integer(role->n_ports));
     if (role->spread)
         set(json, "spread", json_true());
+    if (role->takes_input)
+        set(json, "stdin", json_true());
     if (role->selector != NULL)
         set(json, "node-selector", labels_to_json(role->selector));
     if (role->nodes != NULL)

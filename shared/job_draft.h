@@ -42,7 +42,7 @@ struct role_draft {
     const json_t *nodes;
     int64_t min, max, gpus, gpus_requested, ports, passes;
     uint64_t cpu, cpu_limit, memory, memory_limit;
-    int spread; /* below 0: it is not there */
+    int spread, takes_input; /* below 0: it is not there */
 };
 
 /* The keys of an older submission that are not the spec's own. */

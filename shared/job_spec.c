@@ -171,7 +171,8 @@ static bool roles_equal(const struct role_spec *a, const struct role_spec *b)
            text_equal(a->workspace, b->workspace) && a->min == b->min && a->max == b->max &&
            a->cpu_millicores == b->cpu_millicores && a->memory_bytes == b->memory_bytes &&
            a->gpus == b->gpus && a->n_ports == b->n_ports && a->spread == b->spread &&
-           labels_equal(role_selector(a), role_selector(b)) && argv_equal(a->nodes, b->nodes);
+           a->takes_input == b->takes_input && labels_equal(role_selector(a), role_selector(b)) &&
+           argv_equal(a->nodes, b->nodes);
 }
 
 bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)

@@ -52,6 +52,7 @@ struct role_spec {
     uint32_t n_ports;        /* ports allocated per instance */
     bool spread;             /* a gang of it goes to idle nodes, one instance to each, if it can */
     bool spread_unsaid;      /* its document says nothing of that */
+    bool takes_input;        /* stdin: true: what people type into a session; else none */
     struct labels *selector; /* its nodes must carry every one of these; NULL: any node */
     char **nodes;            /* n_nodes of at most ROLE_INSTANCES_MAX names: instance i runs on
                                 nodes[i] and nowhere else; NULL: where there is room; owned */

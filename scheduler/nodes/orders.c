@@ -284,6 +284,8 @@ static void add_start(json_t *order, const struct process *process)
         (void)json_object_set_new(start, "user", json_string(job->spec->user));
     if (job->spec->keep_cut_off)
         (void)json_object_set_new(start, "on_disconnect", json_string("keep"));
+    if (role->takes_input)
+        (void)json_object_set_new(start, "stdin", json_true());
     (void)json_object_update_missing(order, start);
     (void)json_object_set_new(order, "umask", json_integer(job_spec_umask(job->spec)));
     json_decref(start);

@@ -394,6 +394,7 @@ TEST(test_job_build_document_is_accepted)
                                .cpu_millicores = 100,
                                .memory_bytes = 64 << 20,
                                .passes = 3,
+                               .takes_input = true,
                                .env = &env,
                                .umask = 0002,
                                .argv = (char **)argv,
@@ -417,6 +418,7 @@ TEST(test_job_build_document_is_accepted)
     assert_int_equal(spec->passes, 3);
     assert_string_equal(spec->env[0].value, "1=2");
     assert_int_equal(job_spec_umask(spec), 0002);
+    assert_true(spec->roles[0].takes_input);
     (void)job_spec_free(spec);
 }
 

@@ -268,6 +268,8 @@ static const struct refusal refusals[] = {
       "stop or keep is expected", "write stop" },
     { TRAINER("\"entrypoint\":\"x\"},\"parking\":\"nevr\",\"env\":{"), "/spec/parking",
       "allowed or never is expected", "write never" },
+    { SPEC("\"trainer\":{\"entrypoint\":\"x\",\"stdin\":\"yes\"}"), "/spec/trainer/stdin",
+      "expected", "" },
     { SPEC("\"master\":{\"imagee\":1}"), "/spec/master/imagee", "unknown key", "\"image\"" },
     { SPEC("\"pserver\":{\"imagePullSecret\":1}"), "/spec/pserver/imagePullSecret", "unknown key",
       "\"imagePullSecrets\"" },

@@ -144,13 +144,15 @@ TEST(test_everything)
         "  teacher: old.teacher\n  checkpoint: {path: /shared, period: 90s}\n"
         "  hostNetwork: true\n  VolumeMounts:\n  master: {resources: {limits: {cpu: 1}}}\n"
         "  fault_tolerant: true\n"
-        "  trainer:\n    command: [prog, '', a b]\n    etcd-endpoint: x\n    passes: 3\n"
+        "  trainer:\n    command: [prog, '', a b]\n    etcd-endpoint: x\n    passes: 3\n    stdin: "
+        "true\n"
         "    min-instance: 3\n    max-instance: 4\n"
         "    resources:\n      limits: {cpu: 2, memory: 1Gi, nvidia.com/gpu: '1'}\n"
         "      requests: {cpu: 1.5}\n"
         "  pserver: {min-instance: 2, max-instance: 5, node-selector: {disk/type: ''}}\n"
         "  nodeSelector: {rack: r9}\n"
-        "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4194304,\n"
+        "  roles: [{role: helper, entrypoint: h, ports: 3, gpus: 2, memory: 4194304, stdin: "
+        "false,\n"
         "           nodeSelector: {rack: r1, gpu: a100}}]\n";
     char ignored[512];
     struct job_spec *spec = read_good(text, ignored, sizeof ignored);
@@ -185,6 +187,9 @@ TEST(test_everything)
     assert_int_equal(trainer->gpus, 1);
     assert_string_equal(trainer->argv[1], "");
     assert_string_equal(trainer->argv[2], "a b");
+    assert_true(trainer->takes_input);
+    assert_false(spec->roles[0].takes_input); /* nothing is said */
+    assert_false(spec->roles[2].takes_input);
     assert_string_equal(spec->roles[2].name, "helper");
     assert_int_equal(spec->roles[2].n_ports, 3);
     assert_int_equal(spec->roles[2].gpus, 2);
@@ -223,6 +228,9 @@ TEST(test_places)
     assert_int_equal(helper->max, 2);
     check_round_trip(spec);
     assert_true(job_spec_equal(spec, copy));
+    copy->roles[2].takes_input = true;
+    assert_false(job_spec_equal(spec, copy));
+    copy->roles[2].takes_input = false;
     (void)snprintf(copy->roles[1].nodes[2], 3, "n9");
     assert_false(job_spec_equal(spec, copy));
     (void)snprintf(copy->roles[1].nodes[2], 3, "n1");

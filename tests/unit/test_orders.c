@@ -445,3 +445,21 @@ TEST(test_one_workspace_for_all)
     assert_null(json_object_get(order, "archive"));
     json_decref(order);
 }
+
+TEST(test_orders_tell_of_input_where_the_job_wants_it)
+{
+    struct fixture *f = *state;
+    struct process *process = trainer(f, 0);
+    struct role_spec *role = &f->job->spec->roles[process->role];
+    json_t *order;
+
+    process->reported = false;
+    order = order_to_json(process);
+    assert_null(json_object_get(order, "stdin"));
+    json_decref(order);
+    role->takes_input = true;
+    order = order_to_json(process);
+    assert_true(json_is_true(json_object_get(order, "stdin")));
+    json_decref(order);
+    role->takes_input = false;
+}
