@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_task_leases.c - how long a task may be held: it follows what tasks of the job take, so that
- * a slow one is not done twice, and that of a holder that hangs comes back soon */
+/* test_task_leases.c - how long a task may be held, which follows the time that tasks of the job take
+ *
+ * A slow one is not done twice. The task of a holder that hangs comes back soon. */
 #include <stdint.h>
 
 #include "scheduler/core/base/task_queue.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_workspace_walk.c - which files of a folder are its workspace, beside git's own opinion; a
- * folder that no node would take is refused before it is packed */
+/* test_workspace_walk.c - which files of a folder are its workspace, beside git's own opinion
+ *
+ * A folder that no node would take is refused before it is packed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

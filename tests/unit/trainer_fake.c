@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trainer_fake.c - a stand-in scheduler behind a Unix socket, in a child process
  *
- * Knows one job: hands out the tasks that a trainer has put, takes back those of trainers that died
- * (it asks the kernel for its peers' process ids), counts passes. */
+ * Knows one job: hands out the tasks that a trainer has put, counts passes. Takes back the tasks
+ * of trainers that died: it asks the kernel for its peers' process ids. */
 #include "trainer_fixture.h"
 
 #include <errno.h>
