@@ -193,6 +193,20 @@ int cgroup_kill(const char *path)
     return write_to(path, "cgroup.kill", "1");
 }
 
+void cgroup_remove_folder(const char *folder)
+{
+    _cleanup_closedir_ DIR *below = NULL;
+    const struct dirent *entry;
+
+    if (rmdir(folder) == 0 || errno == ENOENT)
+        return;
+    below = opendir(folder);
+    while (below != NULL && (entry = readdir(below)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(below), entry->d_name, AT_REMOVEDIR);
+    (void)rmdir(folder);
+}
+
 bool cgroup_exists(const char *path)
 {
     char folder[CGROUP_PATH_SIZE + 64];

@@ -82,6 +82,10 @@ int cgroup_open(const char *path); /* its folder, for clone3(2) */
 int cgroup_enter(const char *path);
 int cgroup_kill(const char *path);
 
+/* cgroup_remove_folder - an empty group, by its folder, with the groups right below it: sessions
+ * have some there, whose edl-session may have been killed. What is not empty stays */
+void cgroup_remove_folder(const char *folder);
+
 /* cgroup_open_events - cgroup.events of the group at path, which becomes readable by priority
  * (EPOLLPRI) when the last process has left it; -ENOENT: the group is gone, -EINVAL: no path */
 int cgroup_open_events(const char *path);

@@ -218,15 +218,18 @@ static bool is_left(const char *name)
 /* sweep - those whose supervisor was killed before it could; one with processes in it stays */
 static void sweep(const char *root, const char *path)
 {
-    char folder[FOLDER_SIZE];
+    char folder[FOLDER_SIZE], left[FOLDER_SIZE + NAME_MAX + 1];
     _cleanup_closedir_ DIR *groups = NULL;
     const struct dirent *entry;
 
     folder_of(folder, root, path);
     groups = opendir(folder);
-    while (groups != NULL && (entry = readdir(groups)) != NULL)
-        if (entry->d_type == DT_DIR && is_left(entry->d_name))
-            (void)unlinkat(dirfd(groups), entry->d_name, AT_REMOVEDIR);
+    while (groups != NULL && (entry = readdir(groups)) != NULL) {
+        if (entry->d_type != DT_DIR || !is_left(entry->d_name))
+            continue;
+        (void)snprintf(left, sizeof left, "%s/%s", folder, entry->d_name);
+        cgroup_remove_folder(left);
+    }
 }
 
 /* make_idle - a group between the home and those of processes, with all that they are held by in

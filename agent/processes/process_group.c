@@ -200,7 +200,7 @@ void process_group_remove(const struct cgroup_paths *paths)
         char folder[FOLDER_SIZE];
 
         if (folder_of(paths, (enum cgroup_controller)i, folder))
-            (void)rmdir(folder);
+            cgroup_remove_folder(folder);
     }
 }
 
