@@ -33,6 +33,7 @@
 #include "agent/processes/process_dir.h"
 #include "agent/link/proxy.h"
 #include "agent/runtime.h"
+#include "agent/session/sessions.h"
 #include "agent/processes/spawner.h"
 #include "agent/link/subject.h"
 #include "agent/groups/unit_launcher.h"
@@ -515,6 +516,12 @@ static int open_link(struct agent *a, struct edl_error *error)
                                                     .link = a->link,
                                                     .layout = &a->layout,
                                                     .allow_root = a->options->allow_root });
+    a->sessions = sessions_new(&(struct sessions_config){ .event = a->event,
+                                                          .link = a->link,
+                                                          .layout = &a->layout,
+                                                          .server = a->member.server,
+                                                          .ca = a->member.ca_path,
+                                                          .boot_id = a->boot_id });
     a->workspaces =
         workspaces_new(&(struct workspaces_config){ .event = a->event,
                                                     .link = a->link,
@@ -654,6 +661,7 @@ struct agent *agent_free(struct agent *a)
     (void)proxy_free(a->proxy);
     (void)logs_free(a->logs);
     (void)file_reads_free(a->file_reads);
+    (void)sessions_free(a->sessions);
     (void)log_keep_free(a->log_keep);
     (void)log_bound_free(a->log_bound);
     (void)workspaces_free(a->workspaces);

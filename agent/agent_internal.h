@@ -61,6 +61,7 @@ struct agent {
     struct link *link;
     struct logs *logs;
     struct file_reads *file_reads;
+    struct sessions *sessions;
     struct log_bound *log_bound;
     struct log_keep *log_keep;
     struct proxy *proxy;

@@ -594,6 +594,11 @@ const char *link_node(const struct link *l)
     return l->node;
 }
 
+const char *link_credential(const struct link *l)
+{
+    return l->credential;
+}
+
 int link_call(struct link *l, const struct http_call *call, http_answer_fn on_answer,
               void *userdata, struct http_async_call **ret_call, struct edl_error *error)
 {

@@ -55,6 +55,10 @@ void link_eager(struct link *link, bool eager);
 
 const char *link_node(const struct link *link);
 
+/* link_credential - of this node, for a program of ours that speaks for it; borrowed, until the
+ * next join; NULL: it has not joined */
+const char *link_credential(const struct link *link);
+
 /* link_call - a call with this node's credential; path, body and so on are the caller's
  * -ENOTCONN with error when the node has not joined; else as http_async_start. */
 int link_call(struct link *link, const struct http_call *call, http_answer_fn on_answer,

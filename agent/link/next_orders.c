@@ -7,6 +7,7 @@
 #include "agent/core/agent_core.h"
 #include "agent/files/file_reads.h"
 #include "agent/logs/logs.h"
+#include "agent/session/sessions.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/log.h"
@@ -44,6 +45,7 @@ bool agent_on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, v
     a->next_asked_us = asked_us;
     logs_follow(a->logs, a->next.logs, a->next.n_logs);
     file_reads_follow(a->file_reads, json_object_get(answer, "reads"));
+    sessions_follow(a->sessions, json_object_get(answer, "sessions"), a->accounts);
     agent_decided(a);
     return true;
 }

@@ -94,6 +94,7 @@ static json_t *machine(struct agent *a)
 
     (void)json_object_set(json, "limits", a->limits);
     (void)json_object_set_new(json, "reads_files", json_true()); /* file_reads.h */
+    (void)json_object_set_new(json, "sessions", json_true());    /* session/sessions.h */
     if (a->probed != NULL && probe_is_well(a->probe, now_us))
         (void)json_object_update(json, a->probed);
     if (gpus_are_watched(&a->gpus))

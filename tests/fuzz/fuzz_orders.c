@@ -16,6 +16,7 @@
 #include "agent/layout.h"
 #include "agent/link/orders.h"
 #include "agent/processes/process_dir.h"
+#include "agent/session/session_request.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -136,6 +137,22 @@ static void ask(const json_t *entry)
     file_request_clear(&request);
 }
 
+/* look - what a session is asked for is understood whole, or refused with a reason */
+static void look(const json_t *entry)
+{
+    struct edl_error error = { 0 };
+    struct session_request request;
+    int r = session_request_parse(entry, &request, &error);
+
+    if ((r < 0) != (error.text[0] != '\0'))
+        abort();
+    if (r == 0 && (request.words == NULL || strlen(request.id) != SESSION_ID_SIZE - 1 ||
+                   (request.has_pty && (request.size.rows == 0 || request.size.columns == 0)) ||
+                   (request.key != NULL && strpbrk(request.key, "\r\n") != NULL)))
+        abort();
+    session_request_clear(&request);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct edl_error error = { 0 };
@@ -161,6 +178,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (size_t i = 0; i < json_array_size(json_object_get(answer, "reads")); i++)
         ask(json_array_get(json_object_get(answer, "reads"), i));
+    for (size_t i = 0; i < json_array_size(json_object_get(answer, "sessions")); i++)
+        look(json_array_get(json_object_get(answer, "sessions"), i));
     json_decref(answer);
     return 0;
 }

@@ -24,7 +24,7 @@ export machine_wants_kernel=yes
 own=$machines/own
 virtual_within_s=280
 mkdir -p "$own/opt/edl/bin" "$own/src/tests/lib"
-for virtual_program in edl edl-scheduler edl-agent edl-supervisor edl-prober edl-workspace; do cp "$EDL_BUILD_DIR/$virtual_program" "$own/opt/edl/bin"; done
+for virtual_program in edl edl-scheduler edl-agent edl-supervisor edl-prober edl-session edl-workspace; do cp "$EDL_BUILD_DIR/$virtual_program" "$own/opt/edl/bin"; done
 
 virtual_libraries() { # NAME...
     local name

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session_members.c - see session_members.h */
+#include "agent/session/session_members.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/groups/cgroup.h"
+#include "agent/machine/procfs_tree.h"
+#include "agent/session/session_target.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+#define FOLDER_SIZE (CGROUP_PATH_SIZE + 64)
+#define DEPTH_MAX 16
+
+static void add(struct session_members *members, pid_t pid)
+{
+    if (members->n == SESSION_MEMBERS_MAX || pid <= 0)
+        return;
+    if ((members->n & (members->n + 1)) == 0)
+        members->pids = xreallocarray(members->pids, 2 * members->n + 2, sizeof *members->pids);
+    members->pids[members->n++] = pid;
+}
+
+static void add_group(struct session_members *members, const char *folder)
+{
+    char path[FOLDER_SIZE + 16];
+    _cleanup_fclose_ FILE *file = NULL;
+    int pid;
+
+    (void)snprintf(path, sizeof path, "%s/cgroup.procs", folder);
+    file = fopen(path, "re");
+    while (file != NULL && fscanf(file, "%d", &pid) == 1)
+        add(members, (pid_t)pid);
+}
+
+static void add_below(struct session_members *members, const char *folder, unsigned depth)
+{
+    _cleanup_closedir_ DIR *groups = opendir(folder);
+    const struct dirent *entry;
+    char below[FOLDER_SIZE];
+
+    add_group(members, folder);
+    while (groups != NULL && depth < DEPTH_MAX && (entry = readdir(groups)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+            snprintf(below, sizeof below, "%s/%s", folder, entry->d_name) < (int)sizeof below)
+            add_below(members, below, depth + 1);
+}
+
+void session_members_find(const struct session_target *target, struct session_members *ret)
+{
+    _cleanup_free_ struct procfs_stat *tree = NULL;
+    char folder[FOLDER_SIZE];
+    size_t n = 0;
+
+    *ret = (struct session_members){ 0 };
+    if (target->record.cgroup.unified[0] != '\0') {
+        (void)snprintf(folder, sizeof folder, "%s%s", cgroup_unified_root(),
+                       target->record.cgroup.unified);
+        add_below(ret, folder, 0);
+        return;
+    }
+    (void)procfs_tree(target->record.pid, &tree, &n);
+    for (size_t i = 0; i < n; i++)
+        add(ret, tree[i].pid);
+}
+
+void session_members_clear(struct session_members *members)
+{
+    free(members->pids);
+    *members = (struct session_members){ 0 };
+}

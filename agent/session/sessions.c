@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sessions.c - see sessions.h
+ *
+ *   running -> ending (its socket is closed, then killed) -> over (until orders list it no more)
+ *
+ * One that is over stays known as long as orders list it, or it would begin again. An entry that is
+ * not understood, or that names no process of this node, is started all the same: edl-session tells
+ * the person why. */
+#include "agent/session/sessions.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "agent/layout.h"
+#include "agent/link/link.h"
+#include "agent/processes/errand.h"
+#include "agent/processes/helper.h"
+#include "agent/processes/process_id_json.h"
+#include "agent/session/session_request.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define SESSIONS_MAX 512 /* listed; more is not an order but a mistake */
+#define PATIENCE_US (15 * USEC_PER_SEC)
+
+struct open_session {
+    struct sessions *sessions; /* borrowed */
+    char id[SESSION_ID_SIZE];
+    char *process_dir;       /* owned; "": no process was understood */
+    bool listed;             /* mark of sessions_follow */
+    struct helper helper;    /* owned; pidfd -1: it is over */
+    sd_event_source *ended;  /* owned; its pidfd */
+    sd_event_source *killer; /* owned; NULL: nobody asked it to end */
+    struct open_session *prev, *next;
+};
+
+struct sessions {
+    struct sessions_config config;
+    struct open_session *list; /* owned */
+};
+
+/* ---- the end ---- */
+
+static void session_free(struct open_session *session)
+{
+    DL_DELETE(session->sessions->list, session);
+    (void)sd_event_source_disable_unref(session->ended);
+    (void)sd_event_source_disable_unref(session->killer);
+    (void)safe_close(session->helper.fd); /* it ends with that */
+    (void)safe_close(session->helper.pidfd);
+    free(session->process_dir);
+    free(session);
+}
+
+static int on_ended(sd_event_source *source, int fd, uint32_t revents, void *userdata);
+
+/* sweep - it was killed, maybe as a whole: its program may have left something behind */
+static void sweep(struct open_session *session)
+{
+    const struct sessions_config *config = &session->sessions->config;
+    _cleanup_free_ char *program = text_format("%s/edl-session", config->layout->program_dir);
+    const char *const argv[] = { program, "--sweep", session->process_dir, session->id, NULL };
+
+    session->ended = errand_start(config->event, argv, on_ended, session, &session->helper.pidfd);
+}
+
+/* on_ended - of edl-session, or of the sweep behind it */
+static int on_ended(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct open_session *session = userdata;
+    siginfo_t info = { 0 };
+
+    (void)source;
+    (void)revents;
+    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
+    session->ended = sd_event_source_disable_unref(session->ended);
+    session->killer = sd_event_source_disable_unref(session->killer);
+    session->helper.fd = safe_close(session->helper.fd);
+    session->helper.pidfd = safe_close(session->helper.pidfd);
+    if (info.si_code != CLD_EXITED && session->process_dir[0] != '\0')
+        sweep(session);
+    if (!session->listed && session->helper.pidfd < 0)
+        session_free(session);
+    return 0;
+}
+
+static int on_patience_over(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct open_session *session = userdata;
+
+    (void)source;
+    (void)usec;
+    (void)pidfd_send_signal(session->helper.pidfd, SIGKILL, NULL, 0);
+    return 0;
+}
+
+/* end - it ends what it has started, which takes a moment */
+static void end(struct open_session *session)
+{
+    if (session->killer != NULL)
+        return;
+    session->helper.fd = safe_close(session->helper.fd);
+    if (sd_event_add_time_relative(session->sessions->config.event, &session->killer,
+                                   CLOCK_BOOTTIME, PATIENCE_US, 0, on_patience_over, session) < 0)
+        (void)pidfd_send_signal(session->helper.pidfd, SIGKILL, NULL, 0);
+}
+
+/* ---- the beginning ---- */
+
+/* document_of - the credential is in memory of the agent alone, and of edl-session */
+static json_t *document_of(const struct open_session *session, const json_t *entry,
+                           json_t *accounts)
+{
+    const struct sessions_config *config = &session->sessions->config;
+
+    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:O?, s:O}", "server", config->server,
+                     "ca", config->ca, "credential", link_credential(config->link), "node",
+                     link_node(config->link), "boot_id", config->boot_id, "process_dir",
+                     session->process_dir, "program_dir", config->layout->program_dir, "accounts",
+                     accounts, "session", entry);
+}
+
+static int tell(int fd, const json_t *document, struct edl_error *error)
+{
+    char *text = document != NULL ? json_dumps(document, JSON_COMPACT) : NULL;
+    size_t size = text != NULL ? strlen(text) : 0;
+    int r = 0;
+
+    if (text == NULL || size > SESSION_DOCUMENT_MAX)
+        r = edl_error_set(error, -E2BIG, "its order has more than %zu bytes", SESSION_DOCUMENT_MAX);
+    else if (send(fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)size)
+        r = edl_error_errno(error, -errno, "cannot tell edl-session what to do");
+    if (text != NULL)
+        explicit_bzero(text, size);
+    free(text);
+    return r;
+}
+
+static int start(struct open_session *session, const json_t *document, struct edl_error *error)
+{
+    const struct sessions_config *config = &session->sessions->config;
+    _cleanup_free_ char *program = text_format("%s/edl-session", config->layout->program_dir);
+    const char *const argv[] = { program, NULL };
+    const int numbers[] = { STDIN_FILENO };
+    int r = helper_start(argv, numbers, ELEMENTS(numbers), &session->helper, error);
+
+    if (r < 0)
+        return r;
+    r = sd_event_add_io(config->event, &session->ended, session->helper.pidfd, EPOLLIN, on_ended,
+                        session);
+    if (r < 0)
+        return edl_error_errno(error, r, "the event loop");
+    return tell(session->helper.fd, document, error);
+}
+
+static void add(struct sessions *sessions, const json_t *entry, const char *id, json_t *accounts)
+{
+    struct open_session *session = xcalloc(1, sizeof *session);
+    struct edl_error error = { 0 };
+    struct process_id process;
+    json_t *document;
+
+    session->sessions = sessions;
+    session->process_dir = process_id_from_json(entry, &process, NULL) == 0
+                               ? layout_process_dir(sessions->config.layout, &process)
+                               : xstrdup("");
+    session->listed = true;
+    session->helper = (struct helper){ .fd = -1, .pidfd = -1 };
+    (void)memcpy(session->id, id, SESSION_ID_SIZE);
+    DL_APPEND(sessions->list, session);
+    document = document_of(session, entry, accounts);
+    if (start(session, document, &error) < 0) {
+        (void)log_failure(&error, "session %s", id);
+        if (session->helper.pidfd >= 0)
+            end(session);
+    }
+    json_decref(document);
+}
+
+/* ---- orders ---- */
+
+static struct open_session *find(const struct sessions *sessions, const char *id)
+{
+    struct open_session *session;
+
+    DL_FOREACH(sessions->list, session)
+    if (streq(session->id, id))
+        return session;
+    return NULL;
+}
+
+void sessions_follow(struct sessions *sessions, const json_t *array, json_t *accounts)
+{
+    struct open_session *session, *next;
+    char id[SESSION_ID_SIZE];
+
+    DL_FOREACH(sessions->list, session)
+    session->listed = false;
+    for (size_t i = 0; i < json_array_size(array) && i < SESSIONS_MAX; i++) {
+        const json_t *entry = json_array_get(array, i);
+
+        if (!session_request_id(entry, id))
+            continue;
+        session = find(sessions, id);
+        if (session != NULL)
+            session->listed = true;
+        else
+            add(sessions, entry, id, accounts);
+    }
+    DL_FOREACH_SAFE(sessions->list, session, next)
+    {
+        if (session->listed)
+            continue;
+        if (session->helper.pidfd < 0)
+            session_free(session);
+        else
+            end(session);
+    }
+}
+
+struct sessions *sessions_new(const struct sessions_config *config)
+{
+    struct sessions *sessions = xcalloc(1, sizeof *sessions);
+
+    sessions->config = *config;
+    return sessions;
+}
+
+struct sessions *sessions_free(struct sessions *sessions)
+{
+    struct open_session *session, *next;
+
+    if (sessions == NULL)
+        return NULL;
+    DL_FOREACH_SAFE(sessions->list, session, next)
+    session_free(session);
+    free(sessions);
+    return NULL;
+}
