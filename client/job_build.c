@@ -212,6 +212,8 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
         (void)json_object_set_new(spec, "deadline", json_string(build->deadline));
     if (build->expected != NULL)
         (void)json_object_set_new(spec, "expected", json_string(build->expected));
+    if (build->time_limit != NULL)
+        (void)json_object_set_new(spec, "time_limit", json_string(build->time_limit));
 
     int r = add_command(role, build, error);
 

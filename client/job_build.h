@@ -21,11 +21,12 @@ struct job_build {
     uint64_t task_records, task_tries;                   /* likewise */
     const struct option_list *env;                       /* "NAME=VALUE", may be NULL */
     const struct option_list *after;                     /* jobs, may be NULL */
-    const char *deadline, *expected, *array, *user;      /* or NULL */
-    const char *shuffle;                                 /* a seed of the order of tasks, or NULL */
-    const char *mode;                                    /* NULL: collective */
-    bool takes_input;                                    /* stdin: true */
-    mode_t umask;                                        /* of its processes */
+    const char *deadline, *expected, *time_limit;        /* or NULL, as the next ones */
+    const char *array, *user;
+    const char *shuffle; /* a seed of the order of tasks, or NULL */
+    const char *mode;    /* NULL: collective */
+    bool takes_input;    /* stdin: true */
+    mode_t umask;        /* of its processes */
     char **argv;
     size_t argc; /* >= 1 */
 };

@@ -33,9 +33,9 @@ bool job_options_given(const struct job_options *options)
            options->cpu_millicores != 0 || options->memory_bytes != 0 || options->gpus != 0 ||
            options->takes_input || options->passes != 0 || options->env.n != 0 ||
            options->workspace != NULL || options->dataset != NULL || options->deadline != NULL ||
-           options->expected != NULL || options->array != NULL || options->user != NULL ||
-           options->shuffle != NULL || options->mode != NULL || options->task_records != 0 ||
-           options->task_tries != 0 || options->after.n != 0;
+           options->expected != NULL || options->time_limit != NULL || options->array != NULL ||
+           options->user != NULL || options->shuffle != NULL || options->mode != NULL ||
+           options->task_records != 0 || options->task_tries != 0 || options->after.n != 0;
 }
 
 /* refuse_program - whoever writes a command where a document goes has left out the "--" */
@@ -241,6 +241,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .after = &options->after,
         .deadline = options->deadline,
         .expected = options->expected,
+        .time_limit = options->time_limit,
         .user = options->user,
         .array = options->array,
         .shuffle = options->shuffle,

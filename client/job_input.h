@@ -16,7 +16,8 @@ struct invocation;
 struct server;
 
 struct job_options {
-    const char *name, *workspace, *dataset, *deadline, *expected, *array, *user, *shuffle, *mode;
+    const char *name, *workspace, *dataset, *deadline, *expected, *time_limit, *array, *user,
+        *shuffle, *mode;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
     bool takes_input;
     struct option_list env, after;
@@ -44,6 +45,7 @@ struct job_options {
     XX("deadline", "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z", option_text,          \
        deadline, 0)                                                                                \
     XX("expected", "TIME", "how long you think it takes: 20m, 8h", option_text, expected, 0)       \
+    XX("time", "TIME", "killed when it has run for so long: 90m, 8h", option_text, time_limit, 0)  \
     XX("user", "ACCOUNT", "run as (yours); anybody else: for admins", option_text, user, 0)        \
     XX("passes", "N", "passes over the dataset (its program's, or 1)", option_positive, passes, 0) \
     XX("shuffle", "SEED", "each pass in another order, which follows from the seed", option_text,  \

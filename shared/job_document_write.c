@@ -4,8 +4,8 @@
  *
  * Everything is written out, defaults too: the settings that a job runs with must not change when a
  * later version changes a default. Only empty text, an empty env and members that a job does not
- * have (user, on_disconnect: keep, stdin, parking, deadline, expected, after, array, teacher,
- * checkpoint, workspace-folder, nodes) are left out. */
+ * have (user, on_disconnect: keep, stdin, parking, deadline, expected, time_limit, after, array,
+ * teacher, checkpoint, workspace-folder, nodes) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -164,6 +164,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         set(json, "deadline", time_to_json(spec->deadline_us));
     if (spec->expected_us != 0)
         set(json, "expected", time_to_json(spec->expected_us));
+    if (spec->time_limit_us != 0)
+        set(json, "time_limit", time_to_json(spec->time_limit_us));
     if (spec->array.n > 0)
         set(json, "array", array_to_json(&spec->array));
     if (spec->after != NULL)

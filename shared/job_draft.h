@@ -64,7 +64,8 @@ struct job_draft {
     int64_t array_index, array_jobs;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
     int64_t tries_at_once, shuffle, task_records, task_tries;
-    uint64_t grace, restart_backoff, deadline, deadline_wall, expected, checkpoint_period;
+    uint64_t grace, restart_backoff, deadline, deadline_wall, expected, time_limit,
+        checkpoint_period;
     int fault_tolerant, autoclean;
     const char *env_key; /* where env stands: "env" or "envs" */
     const json_t *spec, *env;

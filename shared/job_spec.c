@@ -186,9 +186,9 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->restart_max != b->restart_max || a->tries_at_once != b->tries_at_once ||
         a->restart_backoff_us != b->restart_backoff_us || a->deadline_us != b->deadline_us ||
         a->deadline_wall_us != b->deadline_wall_us || a->expected_us != b->expected_us ||
-        !text_equal(a->array.name, b->array.name) || a->array.first != b->array.first ||
-        a->array.n != b->array.n || !argv_equal(a->after, b->after) ||
-        !text_equal(a->teacher, b->teacher) ||
+        a->time_limit_us != b->time_limit_us || !text_equal(a->array.name, b->array.name) ||
+        a->array.first != b->array.first || a->array.n != b->array.n ||
+        !argv_equal(a->after, b->after) || !text_equal(a->teacher, b->teacher) ||
         !text_equal(a->checkpoint_path, b->checkpoint_path) ||
         !text_equal(a->workspace_folder, b->workspace_folder) ||
         a->checkpoint_period_us != b->checkpoint_period_us || !text_equal(a->dataset, b->dataset) ||

@@ -91,6 +91,7 @@ struct job_spec {
     uint64_t deadline_us;        /* from the submission, which turns it into: */
     uint64_t deadline_wall_us;   /* when it has to be over; 0: none */
     uint64_t expected_us;        /* its owner's guess how long it takes with its minimum; 0: none */
+    uint64_t time_limit_us;      /* how long it may run, as often as it starts; 0: no limit */
     char **after;                /* jobs that have to succeed before: names, or (once it is
                                     submitted) ids in digits; NULL-terminated; NULL: none */
     struct job_array array;

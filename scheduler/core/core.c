@@ -21,6 +21,7 @@
 #include "scheduler/core/model/holdings.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/model/machines.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/node_starts.h"
@@ -135,6 +136,9 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
             break;
         case DEADLINE_JOB:
             job_overdue(cluster, OWNER_OF(first, struct job, due), now);
+            break;
+        case DEADLINE_LIMIT:
+            job_ran_out(cluster, OWNER_OF(first, struct job, limit), now);
             break;
         case DEADLINE_FOREIGN:
             node_foreign_fell(cluster, OWNER_OF(first, struct node, foreign_falls), now);

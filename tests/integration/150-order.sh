@@ -63,6 +63,24 @@ edl wait late --timeout 120 >/dev/null || true
 job_is late killed || fail "late: $(edl show late)"
 job_field late .reason_code | grep -qx deadline || fail "late: $(job_field late .reason_code)"
 
+# its time limit ends it, which is known to whoever waits for its room
+edl submit --name hours --min 2 --cpu 900m --time 2h -- sleep 1000 >/dev/null
+await 120 'hours runs' job_is hours running
+cat >"$work/wide.yaml" <<'YAML'
+name: wide
+trainer: {min-instance: 2, max-instance: 2, entrypoint: 'true', resources: {requests: {cpu: 900m}}}
+YAML
+edl plan "$work/wide.yaml" >"$work/out" 2>&1 || true # it cannot start at once
+grep -q "when job hours has ended, in about 2 h 0 min at the latest, by its time limit" "$work/out" || fail "wide: $(cat "$work/out")"
+edl kill hours >/dev/null
+edl submit --name minute --time 1s -- sleep 1000 >/dev/null
+edl wait minute --timeout 120 >/dev/null || true
+job_is minute killed || fail "minute: $(edl show minute)"
+job_field minute .reason_code | grep -qx time-limit || fail "minute: $(job_field minute .reason_code)"
+[ "$(edl show minute --json | jq -r .job.spec.time_limit)" = 1s ] || fail "its limit is $(edl show minute --json | jq -c .job.spec)"
+status=0; edl submit --name minute-2 --time soon -- true >"$work/out" 2>&1 || status=$?
+[ $status != 0 ] && grep -q 'time_limit' "$work/out" || fail "--time soon: $status $(cat "$work/out")"
+
 # autoclean: false - the server stays until the job is killed, which has succeeded
 cat >"$work/kept.yaml" <<'YAML'
 name: kept

@@ -8,7 +8,7 @@
  *
  * A job's end is known when it has a task queue and has counted records: the rest of its passes, at
  * the mean rate since it started, in the work of one instance; it goes on in proportion to the
- * instances that run. */
+ * instances that run. One with a time limit ends there at the latest. */
 #include "scheduler/core/ask/forecast_play.h"
 
 #include <uthash.h>
@@ -43,7 +43,8 @@ struct play_pending {
 
 struct play_end {
     struct job *job;     /* of the copy */
-    double work_left_us; /* of one instance; below 0: it has ended */
+    double work_left_us; /* of one instance; below 0: nobody knows it, or it has ended */
+    uint64_t limit_us;   /* when it will have run for its time limit; NEVER_US: it has none */
 };
 
 /* --- changes under way --- */
@@ -92,6 +93,31 @@ static bool follow(struct play *play, struct process *process)
     return process->state == PROCESS_STOPPING && !known;
 }
 
+/* Its limit is an end like others, and jobs end in some plays only: the copy's own clock stops. */
+static uint64_t take_limit(struct cluster *copy, struct job *job)
+{
+    uint64_t limit_us = deadline_at(&job->limit);
+
+    deadline_set(&copy->deadlines, &job->limit, DEADLINE_LIMIT, NEVER_US);
+    return limit_us;
+}
+
+static void expect_limit(struct play *play, struct job *job)
+{
+    uint64_t limit_us = take_limit(play->cluster, job);
+    size_t i = 0;
+
+    if (limit_us == NEVER_US)
+        return;
+    while (i < play->n_ends && play->ends[i].job != job)
+        i++;
+    if (i == play->n_ends) {
+        play->ends = xreallocarray(play->ends, play->n_ends + 1, sizeof *play->ends);
+        play->ends[play->n_ends++] = (struct play_end){ .job = job, .work_left_us = -1 };
+    }
+    play->ends[i].limit_us = limit_us;
+}
+
 void play_plan(struct play *play)
 {
     const struct effect *effects;
@@ -105,6 +131,8 @@ void play_plan(struct play *play)
         if (effects[i].kind == EFFECT_SAVE_PROCESS && follow(play, process) &&
             process->job->state != JOB_STOPPING && play->on_stop != NULL)
             play->on_stop(process, play->userdata);
+        if (effects[i].kind == EFFECT_SAVE_JOB)
+            expect_limit(play, effects[i].job);
     }
     cluster_effects_clear(play->cluster);
 }
@@ -203,24 +231,38 @@ static void find_ends(struct play *play)
     DL_FOREACH2(play->cluster->active, job, active_next)
     {
         double left_us = work_left_us(job, play->now);
+        uint64_t limit_us = take_limit(play->cluster, job);
 
-        if (left_us >= 0)
-            play->ends[play->n_ends++] = (struct play_end){ .job = job, .work_left_us = left_us };
+        if (left_us >= 0 || limit_us != NEVER_US)
+            play->ends[play->n_ends++] =
+                (struct play_end){ .job = job, .work_left_us = left_us, .limit_us = limit_us };
     }
 }
 
-/* NEVER_US when nobody works on it now. */
+/* Its work is known, and somebody does it now. */
+static bool is_worked_on(const struct play_end *end)
+{
+    return end->work_left_us >= 0 && workers(end->job) > 0;
+}
+
+static bool ends_by_limit(const struct play_end *end)
+{
+    return end->limit_us != NEVER_US && end->job->runs_from_wall_us != 0 &&
+           job_is_started(end->job);
+}
+
+/* NEVER_US when nobody works on it now, and it has no limit. */
 static uint64_t end_us(const struct play *play, const struct play_end *end)
 {
-    uint32_t n = workers(end->job);
+    uint64_t limit_us = ends_by_limit(end) ? end->limit_us : NEVER_US;
     double in_us;
 
-    if (end->work_left_us < 0 || n == 0)
-        return NEVER_US;
-    in_us = end->work_left_us / n;
+    if (!is_worked_on(end))
+        return limit_us;
+    in_us = end->work_left_us / workers(end->job);
     return in_us > (double)(play->until_us - play->now.now_us)
-               ? NEVER_US
-               : play->now.now_us + (uint64_t)in_us + 1;
+               ? limit_us
+               : MIN_OF(limit_us, play->now.now_us + (uint64_t)in_us + 1);
 }
 
 static uint64_t next_end_us(const struct play *play)
@@ -242,21 +284,35 @@ static void work(struct play *play, uint64_t us)
     }
 }
 
-/* Its processes stop as those of a job do whose work is done. */
+/* Its processes stop as those of a job do whose work is done, or whose time is over. */
+static void end_now(struct play *play, struct play_end *end)
+{
+    bool by_limit = !is_worked_on(end) || end->work_left_us >= 1;
+
+    if (by_limit)
+        job_stop(play->cluster, end->job, play->now, INTENT_KILLED, CAUSE_TIME_LIMIT,
+                 "its time is over");
+    else
+        job_stop(play->cluster, end->job, play->now, INTENT_DONE, CAUSE_DONE,
+                 "its data is worked off");
+    end->work_left_us = -1;
+    end->limit_us = NEVER_US;
+    play->ended = end->job;
+    play->ended_by_limit = by_limit;
+    play->n_ended++;
+}
+
 static void end_all_due(struct play *play)
 {
     for (size_t i = 0; i < play->n_ends; i++) {
         struct play_end *end = &play->ends[i];
+        bool is_done = is_worked_on(end) && end->work_left_us < 1;
+        bool is_over = ends_by_limit(end) && end->limit_us <= play->now.now_us;
 
-        if (end->work_left_us < 0 || end->work_left_us >= 1 || workers(end->job) == 0)
-            continue;
-        end->work_left_us = -1;
-        if (!job_is_started(end->job))
-            continue;
-        job_stop(play->cluster, end->job, play->now, INTENT_DONE, CAUSE_DONE,
-                 "its data is worked off");
-        play->ended = end->job;
-        play->n_ended++;
+        if (is_done && !job_is_started(end->job))
+            end->work_left_us = -1;
+        else if (is_done || is_over)
+            end_now(play, end);
     }
 }
 
@@ -285,7 +341,7 @@ bool play_end_is_next(const struct play *play)
 bool play_knows_an_end(const struct play *play)
 {
     for (size_t i = 0; i < play->n_ends; i++)
-        if (play->ends[i].work_left_us >= 0 && workers(play->ends[i].job) > 0)
+        if (is_worked_on(&play->ends[i]) || ends_by_limit(&play->ends[i]))
             return true;
     return false;
 }

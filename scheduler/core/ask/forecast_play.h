@@ -28,6 +28,7 @@ struct play {
     void (*on_stop)(const struct process *process, void *userdata);
     void *userdata;
     const struct job *ended; /* the last one that ended; NULL: none did */
+    bool ended_by_limit;     /* it reached its time limit */
     uint32_t n_ended;
     /* its own */
     struct play_pending *pending; /* uthash by process; owned */

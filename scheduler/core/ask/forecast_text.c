@@ -89,7 +89,11 @@ static void explain_end(const struct run *run)
     else
         append(forecast, " has ended, in about ");
     append_duration(forecast, run->play.now.now_us - run->begin.now_us);
-    append(forecast, " at %s present rate%s", others > 0 ? "their" : "its", others > 0 ? "s" : "");
+    if (run->play.ended_by_limit)
+        append(forecast, " at the latest, by its time limit");
+    else
+        append(forecast, " at %s present rate%s", others > 0 ? "their" : "its",
+               others > 0 ? "s" : "");
 }
 
 /* The core's own reason is there already. */

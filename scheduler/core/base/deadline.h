@@ -13,6 +13,7 @@ enum deadline_kind {
     DEADLINE_BACKOFF, /* a job: the first of its slots that may start again */
     DEADLINE_TASKS,   /* a job: the first of its leased tasks that is too late */
     DEADLINE_JOB,     /* a job: when it has to be over */
+    DEADLINE_LIMIT,   /* a job: when it will have run for its time limit */
     DEADLINE_FOREIGN, /* a node: its foreign load has been lower for long enough */
     DEADLINE_SPEED,   /* a node: nobody has measured its speed for long */
     DEADLINE_IDLE,    /* a job: nothing of it was seen to idle for long */

@@ -89,10 +89,15 @@ static double elastic_expected_s(const struct cluster *cluster, const struct job
            goodput_learn_speedup(&learned, MAX_OF(role->min, 1));
 }
 
+/* A job is over at its time limit. An unknown length stays unknown: most jobs end long before a
+ * limit. */
 double job_expected_s(const struct cluster *cluster, const struct job *job)
 {
-    return job_elastic_role(job) < 0 ? fixed_expected_s(cluster, job)
-                                     : elastic_expected_s(cluster, job);
+    double expected_s = job_elastic_role(job) < 0 ? fixed_expected_s(cluster, job)
+                                                  : elastic_expected_s(cluster, job);
+    double limit_s = (double)job->spec->time_limit_us / USEC_PER_SEC;
+
+    return limit_s > 0 ? fmin(expected_s, limit_s) : expected_s;
 }
 
 bool job_length_is_seen(const struct cluster *cluster, const struct job *job)

@@ -33,6 +33,7 @@ static const char *const causes[] = {
     [CAUSE_DONE] = "done",
     [CAUSE_KILLED] = "killed",
     [CAUSE_DEADLINE] = "deadline",
+    [CAUSE_TIME_LIMIT] = "time-limit",
     [CAUSE_PROCESS_FAILED] = "process-failed",
     [CAUSE_FAILED_AT_ONCE] = "failed-at-once",
     [CAUSE_ALL_TASKS_FAILED] = "all-tasks-failed",

@@ -71,6 +71,8 @@ struct job {
     struct role_counts *counts;
     struct usage *usage; /* of processes that ended; usage_of_job has the rest; NULL: none; owned */
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us;
+    /* since when it runs, now that it does, else 0; and how long it ran before that */
+    uint64_t runs_from_wall_us, ran_us;
     /* it went back to the queue for another one: how often, the last time, and for which job; 0: it
      * never did. parked_for: 0 as well once it has started again */
     uint32_t n_parked;
@@ -127,6 +129,7 @@ struct job {
     uint64_t noted_us;  /* of a job of fixed size: the time that it has run, as learning told its
                          * family */
     struct deadline backoff, tasks_due, due; /* due: when the job has to be over */
+    struct deadline limit;                   /* when it will have run for its time limit */
     struct deadline idle_forgotten, unfit_forgotten;
     struct deadline proof; /* when one of its processes will have run for long enough to tell
                             * something of the nodes */

@@ -41,6 +41,7 @@
 #include "scheduler/core/model/resize_text.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/tasks.h"
+#include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/model/waiting.h"
 #include "shared/macro.h"
@@ -115,6 +116,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         fact_of_job(cluster, FACT_JOB_BEGUN, job, now);
     if (to == JOB_RUNNING && job->started_wall_us == 0)
         job->started_wall_us = now.wall_us;
+    job_count_run(cluster, job, to, now);
     if (job_state_is_final(to)) {
         job->ended_wall_us = now.wall_us;
         memset(job->secret, 0,

@@ -19,6 +19,7 @@
 #include "scheduler/core/model/job_restarts.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/process.h"
+#include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/model/usage.h"
 #include "scheduler/core/plan/plan.h"
 
@@ -110,8 +111,10 @@ static double remaining_s(const struct plan *plan, const struct job *job, double
                           double ran_s)
 {
     double ever_s = ever_ran_s(job, plan->now, ran_s);
+    double left_s = parking_remaining(again_s, known_s(plan->cluster, job, ever_s), ever_s);
+    uint64_t limit_us = job_limit_left_us(job, plan->now);
 
-    return parking_remaining(again_s, known_s(plan->cluster, job, ever_s), ever_s);
+    return limit_us != NEVER_US ? fmin(left_s, seconds(limit_us)) : left_s;
 }
 
 struct parking_job park_facts(const struct plan *plan, const struct job *job, double again_s)

@@ -158,6 +158,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     to->noted_us = job->noted_us;
     deadline_set(&copy->deadlines, &to->backoff, DEADLINE_BACKOFF, deadline_at(&job->backoff));
     deadline_set(&copy->deadlines, &to->due, DEADLINE_JOB, deadline_at(&job->due));
+    deadline_set(&copy->deadlines, &to->limit, DEADLINE_LIMIT, deadline_at(&job->limit));
     to->busy_left = job->busy_left;
     job_hasty_copy(to, job);
     deadline_set(&copy->deadlines, &to->idle_forgotten, DEADLINE_IDLE,

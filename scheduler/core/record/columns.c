@@ -114,6 +114,8 @@ static const struct column job_columns[] = {
     { "servers_max", COLUMN_NUMBER, BOTH(job, servers_max), .most = ROLE_INSTANCES_MAX },
     { "updates_lost", COLUMN_NUMBER, BOTH(job, updates_lost), .most = RECOVERED_MOST },
     { "updates_lost_of", COLUMN_NUMBER, BOTH(job, updates_lost_of), .most = RECOVERED_MOST },
+    { "runs_from_wall_us", COLUMN_NUMBER, BOTH(job, runs_from_wall_us) },
+    { "ran_us", COLUMN_NUMBER, BOTH(job, ran_us) },
     { "secret", COLUMN_SECRET, BOTH(job, secret) },
     { "cause", COLUMN_JOB_CAUSE, BOTH(job, cause) }, /* behind state and reason_code, as the next */
     { "intent", COLUMN_INTENT, BOTH(job, intent) },

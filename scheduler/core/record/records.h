@@ -63,6 +63,7 @@ struct job_record {
     struct usage usage;
     bool finishing;
     uint64_t submitted_wall_us, started_wall_us, ended_wall_us, turn_wall_us, served, charged;
+    uint64_t runs_from_wall_us, ran_us;
     char dataset_digest[DATASET_DIGEST_SIZE];
     const struct job_spec *spec;     /* owned by the maker of the record */
     const char *metrics;             /* JSON text, NULL; the same */

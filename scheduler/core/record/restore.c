@@ -25,6 +25,7 @@
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
@@ -128,6 +129,7 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
     if (job->state == JOB_QUEUED && !job->filed)
         after_link(cluster, job, false, now); /* it was told before the restart */
     job_watch_deadline(cluster, job, now);
+    job_watch_limit(cluster, job, now);
     if (job_state_is_final(job->state))
         job_close_queue(cluster, job); /* its row is of a program that kept them */
     else
