@@ -9,6 +9,7 @@
 #include "client/job_folder.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
+#include "client/job_words.h"
 #include "client/json_read.h"
 #include "client/plan_print.h"
 #include "client/report.h"
@@ -209,7 +210,7 @@ const struct verb verb_plan = {
         "wait, for a job's end or for an event that nobody can foresee. 5 it never fits these "
         "nodes. Else\n"
         "as for every verb (1 when it would be refused).",
-    VERB_OPTIONS(plan_options, struct plan_options),
+    VERB_OPTIONS_BESIDE(plan_options, struct plan_options, job_words_ours),
     .max_args = 1,
     .takes_command = true,
     .run = run,

@@ -13,6 +13,7 @@
 #include "client/job_folder.h"
 #include "client/job_input.h"
 #include "client/job_view.h"
+#include "client/job_words.h"
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/server.h"
@@ -358,7 +359,7 @@ const struct verb verb_submit = {
         "role,\n"
         "trainer, with --min to --max instances. With --follow the output is printed and the exit\n"
         "status is 0 when the job succeeded, 1 otherwise.",
-    VERB_OPTIONS(submit_options, struct submit_options),
+    VERB_OPTIONS_BESIDE(submit_options, struct submit_options, job_words_ours),
     .max_args = SIZE_MAX,
     .takes_command = true,
     .run = run,

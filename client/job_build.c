@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "client/job_words.h"
 #include "client/json_read.h"
 #include "client/options.h"
 #include "client/text.h"
@@ -69,35 +70,67 @@ char *job_build_name(char **argv, size_t argc, const unsigned char random[5])
     return text_format("%s-%s", n > 0 ? stem : "job", suffix);
 }
 
-static int add_env(json_t *spec, const struct option_list *list, struct edl_error *error)
+static int add_env(json_t *spec, const struct job_build *build, struct edl_error *error)
 {
     json_t *env = json_object();
+    int r = build->exports != NULL ? job_env_export(env, build->exports, error) : 0;
 
-    (void)json_object_set_new(spec, "env", env);
-    for (size_t i = 0; i < list->n; i++) {
-        const char *equals = strchr(list->values[i], '=');
+    for (size_t i = 0; r == 0 && build->env != NULL && i < build->env->n; i++)
+        r = job_env_add(env, build->env->values[i], error);
+    if (r == 0 && json_object_size(env) > 0)
+        (void)json_object_set(spec, "env", env);
+    json_decref(env);
+    return r;
+}
 
-        if (equals == NULL || equals == list->values[i]) {
-            (void)edl_error_set(error, -EINVAL, "--env: \"%s\" is not NAME=VALUE", list->values[i]);
-            return edl_error_remedy(error, "--env NAME=VALUE");
-        }
-        _cleanup_free_ char *name =
-            text_format("%.*s", (int)(equals - list->values[i]), list->values[i]);
+static int add_after(json_t *spec, const struct job_build *build, struct edl_error *error)
+{
+    json_t *after = json_array();
+    int r = build->dependency != NULL ? slurm_after(build->dependency, after, error) : 0;
 
-        if (json_object_set_new(env, name, json_string(equals + 1)) == -1)
-            return edl_error_set(error, -EINVAL, "--env %s: the value is not UTF-8", name);
+    for (size_t i = 0; r == 0 && build->after != NULL && i < build->after->n; i++)
+        if (json_array_append_new(after, json_string(build->after->values[i])) == -1)
+            r = edl_error_set(error, -EINVAL, "--after: the name is not UTF-8");
+    if (r == 0 && json_array_size(after) > 0)
+        (void)json_object_set(spec, "after", after);
+    json_decref(after);
+    return r;
+}
+
+static int add_priority(json_t *spec, const char *text, struct edl_error *error)
+{
+    int64_t priority;
+
+    if (text == NULL)
+        return 0;
+    if (parse_i64(text, &priority) < 0) {
+        (void)edl_error_set(error, -EINVAL, "--priority %.80s is not a whole number", text);
+        return edl_error_remedy(error, "jobs have 0 by default, higher goes first");
     }
+    (void)json_object_set_new(spec, "priority", json_integer(priority));
     return 0;
 }
 
-static int add_after(json_t *spec, const struct option_list *list, struct edl_error *error)
+static int add_selector(json_t *role, const struct option_list *list, struct edl_error *error)
 {
-    json_t *after = json_array();
+    json_t *labels;
 
-    (void)json_object_set_new(spec, "after", after);
-    for (size_t i = 0; i < list->n; i++)
-        if (json_array_append_new(after, json_string(list->values[i])) == -1)
-            return edl_error_set(error, -EINVAL, "--after: the name is not UTF-8");
+    if (list == NULL || list->n == 0)
+        return 0;
+    labels = json_object();
+    (void)json_object_set_new(role, "node-selector", labels);
+    for (size_t i = 0; i < list->n; i++) {
+        const char *equals = strchr(list->values[i], '=');
+        _cleanup_free_ char *key =
+            text_format("%.*s", (int)strcspn(list->values[i], "="), list->values[i]);
+
+        if (equals != NULL && *key != '\0' &&
+            json_object_set_new(labels, key, json_string(equals + 1)) == 0)
+            continue;
+        (void)edl_error_set(error, -EINVAL, "--selector: \"%.80s\" is not KEY=VALUE",
+                            list->values[i]);
+        return edl_error_remedy(error, "edl nodes lists the labels");
+    }
     return 0;
 }
 
@@ -188,14 +221,21 @@ static int add_dataset(json_t *spec, const struct job_build *build, struct edl_e
 
 static int fill(json_t *document, const struct job_build *build, struct edl_error *error)
 {
-    uint64_t min = build->min != 0 ? build->min : 1;
+    json_t *spec = json_object_get(document, "spec"), *nodes = NULL, *role;
+    int r = build->nodes != NULL ? slurm_nodes(build->nodes, &nodes, error) : 0;
+    uint64_t usual = nodes != NULL && build->max == 0 ? json_array_size(nodes) : 1;
+    uint64_t min = build->min != 0 ? build->min : usual;
     uint64_t max = build->max != 0 ? build->max : min;
-    json_t *spec = json_object_get(document, "spec");
-    json_t *role;
 
-    if (max < min)
+    if (r < 0)
+        return r;
+    if (max < min) {
+        json_decref(nodes);
         return edl_error_set(error, -EINVAL, "--max is less than --min (%" PRIu64 ")", min);
+    }
     role = build_role(build, min, max);
+    if (nodes != NULL)
+        (void)json_object_set_new(role, "nodes", nodes);
     (void)json_object_set_new(spec, "roles", json_pack("[o]", role));
     /* Elastic means that processes come and go while it runs. */
     (void)json_object_set_new(spec, "fault_tolerant", json_boolean(min < max));
@@ -215,15 +255,16 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
     if (build->time_limit != NULL)
         (void)json_object_set_new(spec, "time_limit", json_string(build->time_limit));
 
-    int r = add_command(role, build, error);
-
+    r = add_command(role, build, error);
     if (r == 0)
         r = add_dataset(spec, build, error);
-    if (r == 0 && build->after != NULL && build->after->n > 0)
-        r = add_after(spec, build->after, error);
-    if (r == 0 && build->env != NULL && build->env->n > 0)
-        r = add_env(spec, build->env, error);
-    return r;
+    if (r == 0)
+        r = add_after(spec, build, error);
+    if (r == 0)
+        r = add_priority(spec, build->priority, error);
+    if (r == 0)
+        r = add_selector(role, build->selector, error);
+    return r == 0 ? add_env(spec, build, error) : r;
 }
 
 int job_build_document(const struct job_build *build, json_t **ret, struct edl_error *error)

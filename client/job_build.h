@@ -23,10 +23,12 @@ struct job_build {
     const struct option_list *after;                     /* jobs, may be NULL */
     const char *deadline, *expected, *time_limit;        /* or NULL, as the next ones */
     const char *array, *user;
-    const char *shuffle; /* a seed of the order of tasks, or NULL */
-    const char *mode;    /* NULL: collective */
-    bool takes_input;    /* stdin: true */
-    mode_t umask;        /* of its processes */
+    const char *shuffle;                                 /* a seed of the order of tasks, or NULL */
+    const char *mode;                                    /* NULL: collective */
+    bool takes_input;                                    /* stdin: true */
+    const char *priority, *nodes, *dependency, *exports; /* or NULL; job_words.h */
+    const struct option_list *selector;                  /* "KEY=VALUE", may be NULL */
+    mode_t umask;                                        /* of its processes */
     char **argv;
     size_t argc; /* >= 1 */
 };

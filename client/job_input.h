@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/job_words.h"
 #include "client/options.h"
 
 struct edl_error;
@@ -18,28 +19,38 @@ struct server;
 struct job_options {
     const char *name, *workspace, *dataset, *deadline, *expected, *time_limit, *array, *user,
         *shuffle, *mode;
-    uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
+    const char *priority, *nodes, *dependency, *exports, *name_or_tasks;
+    uint64_t tasks, min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
     bool takes_input;
-    struct option_list env, after;
+    struct option_list env, after, selector;
 };
 
 /* What a verb's option table has for them: name, argument, help, kind, member, letter */
 #define JOB_OPTION_MAP(XX)                                                                         \
-    XX("name", "NAME", "of the job (default: from the command)", option_text, name, 'n')           \
+    XX("name", "NAME", "of the job, also -n NAME (default: from the command)", option_text, name,  \
+       0)                                                                                          \
+    XX("ntasks", "N", "so many instances: as --min N --max N, and -n N", option_positive, tasks,   \
+       0)                                                                                          \
     XX("min", "N", "instances to start with (1)", option_positive, min, 0)                         \
     XX("max", "N", "instances at most (as --min)", option_positive, max, 0)                        \
     XX("mode", "MODE", "collective (this one), mpi or service", option_text, mode, 0)              \
-    XX("cpu", "CORES", "per instance: 2, 0.5, 200m", option_cores, cpu_millicores, 0)              \
+    XX("cpu", "CORES", "per instance: 2, 0.5, 200m", option_cores, cpu_millicores, 'c')            \
     XX("memory", "BYTES", "per instance: 64Mi, 1Gi", option_memory, memory_bytes, 0)               \
     XX("gpus", "N", "per instance", option_number, gpus, 0)                                        \
     XX("stdin", NULL, "it reads what `edl attach` types; else it has no input", option_flag,       \
        takes_input, 0)                                                                             \
-    XX("env", "N=V", "environment of the processes; may be repeated", option_list, env, 'e')       \
+    XX("selector", "KEY=VALUE", "only on nodes with that label; may be repeated", option_list,     \
+       selector, 0)                                                                                \
+    XX("nodelist", "NODE,...", "only on these nodes, an instance on each", option_text, nodes, 0)  \
+    XX("priority", "N", "order of service while jobs wait (0); higher is sooner", option_text,     \
+       priority, 0)                                                                                \
+    XX("env", "N=V", "environment of the processes; N: as here; may be repeated", option_list,     \
+       env, 'e')                                                                                   \
     XX("workspace", "DIR", "folder to run in, on every node (this one); private: one each",        \
        option_text, workspace, 'w')                                                                \
     XX("dataset", "GLOB", "files of records, given out as tasks", option_text, dataset, 0)         \
     XX("array", "A-B", "many jobs, NAME-A to NAME-B; EDL_ARRAY_INDEX tells which", option_text,    \
-       array, 0)                                                                                   \
+       array, 'a')                                                                                 \
     XX("after", "JOB", "start when it has succeeded, all of an array; may be repeated",            \
        option_list, after, 0)                                                                      \
     XX("deadline", "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z", option_text,          \
@@ -53,7 +64,19 @@ struct job_options {
     XX("task-records", "N", "records in a task, at most (as its program likes)", option_positive,  \
        task_records, 0)                                                                            \
     XX("task-tries", "N", "failures or deaths that skip a task (4, 5)", option_positive,           \
-       task_tries, 0)
+       task_tries, 0)                                                                              \
+    SLURM_OPTION_MAP(XX)
+
+/* Words of Slurm that mean the same; --help does not list them. */
+#define SLURM_OPTION_MAP(XX)                                                                       \
+    XX("n", "NAME|N", NULL, option_text, name_or_tasks, 'n')                                       \
+    XX("job-name", "NAME", NULL, option_text, name, 'J')                                           \
+    XX("cpus-per-task", "CORES", NULL, option_cores, cpu_millicores, 0)                            \
+    XX("gres", "gpu:N", NULL, option_gres, gpus, 0)                                                \
+    XX("gpus-per-task", "N", NULL, option_number, gpus, 0)                                         \
+    XX("dependency", "afterok:JOB", NULL, option_text, dependency, 'd')                            \
+    XX("chdir", "DIR", NULL, option_text, workspace, 'D')                                          \
+    XX("export", "ALL|NAME,...", NULL, option_text, exports, 0)
 
 /* job_options_given - one of them is; they describe a command and do not go with a document */
 bool job_options_given(const struct job_options *options);

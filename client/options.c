@@ -95,6 +95,7 @@ void options_of(const struct options_table *own, const char *name, struct verb_o
     ret->given = (struct options_given){ .now = 0 };
     ret->table = common_options;
     ret->table.program = ret->program;
+    ret->table.ours = own != NULL ? own->ours : NULL;
     ret->table.rows = ret->rows;
     ret->table.n_rows = 0;
     (void)snprintf(ret->program, sizeof ret->program, "edl %s", name);

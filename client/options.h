@@ -44,6 +44,13 @@ struct option_list {
         .page = "edl(1)", .rows = (list), .n_rows = ELEMENTS(list), .column = 31, .letters = true  \
     }
 
+/* The same of a verb that knows options of other systems. */
+#define OPTION_ROWS_BESIDE(list, others)                                                           \
+    {                                                                                              \
+        .page = "edl(1)", .rows = (list), .n_rows = ELEMENTS(list), .column = 31, .letters = true, \
+        .ours = (others)                                                                           \
+    }
+
 extern const struct options_table server_options; /* of a verb that asks a server */
 extern const struct options_table common_options; /* of every verb */
 

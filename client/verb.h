@@ -49,6 +49,11 @@ struct verb {
 #define VERB_OPTIONS(list, type)                                                                   \
     .options = &(const struct options_table)OPTION_ROWS(list), .options_size = sizeof(type)
 
+/* The same of a verb that knows options of other systems. */
+#define VERB_OPTIONS_BESIDE(list, type, others)                                                    \
+    .options = &(const struct options_table)OPTION_ROWS_BESIDE(list, others),                      \
+    .options_size = sizeof(type)
+
 extern const struct verb verb_admin;
 extern const struct verb verb_workspace;
 extern const struct verb verb_audit;

@@ -95,7 +95,7 @@ static int refuse_unknown(const struct options_reading *reading, const char *wor
                           struct edl_error *error)
 {
     bool is_long = optopt == 0;
-    const char *known[OPTIONS_MAX + 3], *nearest;
+    const char *known[OPTIONS_MAX + 3], *nearest, *ours;
     size_t n = 0;
     char name[80];
     int r;
@@ -109,6 +109,9 @@ static int refuse_unknown(const struct options_reading *reading, const char *wor
         return r;
     nearest = is_long ? nearest_word(name + 2, known, n) : NULL;
     (void)edl_error_set(error, -EINVAL, "there is no option %s", name);
+    ours = reading->table->ours != NULL ? reading->table->ours(name) : NULL;
+    if (ours != NULL)
+        return edl_error_remedy(error, "%s", ours);
     return edl_error_remedy(error, nearest != NULL ? "--%s" : "see %s --help",
                             nearest != NULL ? nearest : reading->table->program);
 }

@@ -79,7 +79,9 @@ struct options_table {
     const char *ending;  /* and below them */
     int column;          /* in which the rows' texts begin */
     bool letters;        /* --help has room for them */
-    const char *files;   /* "/etc/edl/agent.conf", read as root without --conf */
+    const char *(*ours)(const char *word); /* what to type for an option of another system: of
+                                              "--partition=x" or "-p"; NULL: nobody knows */
+    const char *files;                     /* "/etc/edl/agent.conf", read as root without --conf */
     int (*read_files)(struct options_reading *reading, int conf_key,
                       struct edl_error *error); /* options_read_files; NULL: there are none */
     const struct option_row *rows;
