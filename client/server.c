@@ -200,6 +200,28 @@ int server_list(struct server *server, const char *path, const char *member, jso
     return status;
 }
 
+int server_pages(struct server *server, const char *path,
+                 void (*fn)(const json_t *page, void *userdata), void *userdata)
+{
+    json_t *page = NULL;
+    int status = server_get(server, &page, "%s", path);
+
+    while (status == STATUS_OK) {
+        json_t *before = page;
+        const char *next = json_string_value(json_object_get(page, "next"));
+
+        fn(page, userdata);
+        page = NULL;
+        if (next != NULL)
+            status = server_get(server, &page, "%s&cursor=%s", path, next);
+        json_decref(before);
+        if (next == NULL)
+            break;
+    }
+    json_decref(page);
+    return status;
+}
+
 /* Newest revision among the events of an answer; unchanged when there is none. */
 static bool events_advance(const json_t *answer, uint64_t *revision)
 {

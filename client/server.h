@@ -66,6 +66,10 @@ int server_get(struct server *server, json_t **ret, const char *format, ...)
  * array. Errors as server_request */
 int server_list(struct server *server, const char *path, const char *member, json_t **ret);
 
+/* server_pages - fn sees every page of a list, which is gone behind it; path and errors as above */
+int server_pages(struct server *server, const char *path,
+                 void (*fn)(const json_t *page, void *userdata), void *userdata);
+
 /* server_event_revision - newest revision of GET /events, to wait from */
 int server_event_revision(struct server *server, uint64_t *ret_revision);
 

@@ -98,6 +98,16 @@ await 120 'it runs' job_is grown running
 edl group list | grep -qE '^vision +60.0% +[1-9][0-9.]*% +1 +1$' || fail "what it holds is not told: $(edl group list)"
 edl user list | grep -qE '^ann +user +vision' || fail "her group is not told: $(edl user list)"
 
+# the hours of a window: of users, of their groups now, and of each job
+as ann usage --since 1h --by group | grep -qE '^vision +2 ' || fail "by group: $(edl usage --since 1h --by group)"
+edl usage --by group | grep -qE '^- +[0-9]+ ' || fail "users of no group are not told: $(edl usage --by group)"
+edl usage --since 1h --by job --user ann | grep -qE '^[0-9]+ +grown +ann +running ' || fail "by job: $(edl usage --since 1h --by job)"
+[ "$(edl usage --since 1h --json | jq -r '.users | map(select(.user == "ann"))[0].jobs')" = 2 ] || fail "by user: $(edl usage --since 1h --json)"
+if edl usage --since 2030-01-01 2>"$work/err"; then fail 'a time to come was taken'; fi
+grep -q 'is to come' "$work/err" || fail "a time to come: $(cat "$work/err")"
+if edl usage --by node 2>"$work/err"; then fail 'something else was taken'; fi
+grep -q 'none of user, group, job' "$work/err" || fail "by something else: $(cat "$work/err")"
+
 # what an admin decided on what is no longer so is refused: If-Match, with the ETag of what was seen or of the last answer
 changed() { # STATUS METHOD PATH TAG [BODY]: sets $tag
     local status
