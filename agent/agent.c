@@ -355,7 +355,7 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
     agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
     lease_map_extend(&a->lease, agent_core_lease(a->core));
     logs_kick(a->logs);
-    log_keep_look(a->log_keep, now_us, clock_read_us(CLOCK_REALTIME));
+    log_keep_look(a->log_keep, now_us);
     agent_decided(a);
     client_files_once(a->options, &a->member, &a->told_clients);
     if (a->options->join_only) /* taken, with the credential that is kept now */
@@ -507,7 +507,6 @@ static int open_link(struct agent *a, struct edl_error *error)
     a->logs = logs_new(&(struct logs_config){ .event = a->event,
                                               .link = a->link,
                                               .layout = &a->layout,
-                                              .keep = a->log_keep,
                                               .on_tail = on_tail,
                                               .ended = process_ended,
                                               .userdata = a });

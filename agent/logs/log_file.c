@@ -11,17 +11,34 @@
 #include <unistd.h>
 
 #include "agent/layout.h"
+#include "agent/logs/log_times.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 
-int log_file_open(const struct layout *layout, const struct process_id *id, struct stat *ret)
+static int open_regular(const char *path, struct stat *ret)
 {
-    _cleanup_free_ char *path = layout_log_path(layout, id);
     _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
     if (fd == -1 || fstat(fd, ret) == -1)
         return -errno;
     return S_ISREG(ret->st_mode) ? TAKE_FD(fd) : -ENOENT;
+}
+
+int log_file_open(const struct layout *layout, const struct process_id *id, struct stat *ret)
+{
+    _cleanup_free_ char *path = layout_log_path(layout, id);
+
+    return open_regular(path, ret);
+}
+
+void log_file_times(const struct layout *layout, const struct process_id *id, struct log_times *ret)
+{
+    _cleanup_free_ char *path = layout_log_path(layout, id);
+    _cleanup_free_ char *name = log_times_name(path);
+    struct stat st;
+    _cleanup_close_ int fd = open_regular(name, &st);
+
+    log_times_read(MAX_OF(fd, -1), ret);
 }
 
 /* make - never waits, as for the reader of a pipe */

@@ -21,18 +21,11 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define MARKS_MAX 64
-#define MARKS_EVERY_US (500 * USEC_PER_MSEC) /* a busy node reports hundreds of times a second */
-
 /* How much of a process' log was there when its end was last sent. */
 struct kept {
     char key[PROCESS_KEY_SIZE];
     uint64_t size;
     bool seen;
-    struct mark {
-        uint64_t offset, wall_us;
-    } marks[MARKS_MAX]; /* when its log was seen to have grown */
-    size_t n_marks;
     UT_hash_handle hh;
 };
 
@@ -41,8 +34,7 @@ struct log_keep {
     const struct layout *layout;
     const struct process_table *processes;
     uint64_t period_us, next_us;
-    uint64_t marked_us; /* when sizes were last looked at */
-    struct kept *kept;  /* k: key, owned */
+    struct kept *kept; /* k: key, owned */
     struct process_id last;
     uint64_t sent_size; /* of the call in flight, about `last` */
     unsigned calls;     /* left in this period */
@@ -185,50 +177,8 @@ static void send_next(struct log_keep *keep)
     }
 }
 
-/* Full, every other one goes: the longer it runs, the coarser. */
-static void add_mark(struct kept *kept, uint64_t offset, uint64_t wall_us)
+void log_keep_look(struct log_keep *keep, uint64_t now_us)
 {
-    if (kept->n_marks > 0 && offset <= kept->marks[kept->n_marks - 1].offset)
-        return;
-    if (kept->n_marks == MARKS_MAX) {
-        for (size_t i = 0; i < MARKS_MAX / 2; i++)
-            kept->marks[i] = kept->marks[2 * i + 1];
-        kept->n_marks = MARKS_MAX / 2;
-    }
-    kept->marks[kept->n_marks++] = (struct mark){ offset, wall_us };
-}
-
-static void note_sizes(struct log_keep *keep, uint64_t wall_us)
-{
-    for (const struct process *p = keep->processes->list; p != NULL; p = p->next) {
-        _cleanup_free_ char *path = layout_log_path(keep->layout, &p->id);
-        struct stat st;
-
-        if (stat(path, &st) == 0 && st.st_size > 0)
-            add_mark(kept_of(keep, &p->id), (uint64_t)st.st_size, wall_us);
-    }
-}
-
-json_t *log_keep_marks(const struct log_keep *keep, const struct process_id *id)
-{
-    json_t *array = json_array();
-    char key[PROCESS_KEY_SIZE];
-    struct kept *kept;
-
-    (void)process_id_key(id, key);
-    HASH_FIND_STR(keep->kept, key, kept);
-    for (size_t i = 0; kept != NULL && i < kept->n_marks; i++)
-        (void)json_array_append_new(array, json_pack("[II]", (json_int_t)kept->marks[i].offset,
-                                                     (json_int_t)kept->marks[i].wall_us));
-    return array;
-}
-
-void log_keep_look(struct log_keep *keep, uint64_t now_us, uint64_t wall_us)
-{
-    if (keep->marked_us == 0 || now_us - keep->marked_us >= MARKS_EVERY_US) {
-        keep->marked_us = now_us;
-        note_sizes(keep, wall_us);
-    }
     if (keep->call != NULL || now_us < keep->next_us)
         return;
     keep->next_us = now_us + keep->period_us;

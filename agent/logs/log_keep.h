@@ -25,10 +25,5 @@ struct log_keep *log_keep_new(struct link *link, const struct layout *layout,
                               const struct process_table *processes, uint64_t period_us);
 struct log_keep *log_keep_free(struct log_keep *keep);
 
-/* log_keep_look - a heartbeat: sends what is due, and notes how far each log has come by now, so
- * that the outputs of several processes can be merged in time when they have ended */
-void log_keep_look(struct log_keep *keep, uint64_t now_us, uint64_t wall_us);
-
-/* log_keep_marks - [[offset, wall clock us], ...]: what is before the offset was there by then; new
- * reference */
-json_t *log_keep_marks(const struct log_keep *keep, const struct process_id *id);
+/* log_keep_look - a heartbeat: sends what is due */
+void log_keep_look(struct log_keep *keep, uint64_t now_us);

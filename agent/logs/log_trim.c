@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/core/process_id.h"
+#include "agent/logs/log_times.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -154,17 +155,22 @@ static bool is_alive(const struct trim *t, const char *job, const char *name)
 
 static void add_old(struct trim *t, int folder_fd, const char *job, const char *name)
 {
+    _cleanup_free_ char *times_name = log_times_name(name);
     struct old_log *old;
-    struct stat st;
+    struct stat st, times;
+    uint64_t bytes;
 
     if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return;
+    bytes = log_cost(&st);
+    if (fstatat(folder_fd, times_name, &times, AT_SYMLINK_NOFOLLOW) == 0)
+        bytes += log_cost(&times);
     if (t->n_old == t->cap_old) {
         t->cap_old = t->cap_old != 0 ? t->cap_old * 2 : 64;
         t->old = xreallocarray(t->old, t->cap_old, sizeof *t->old);
     }
     old = &t->old[t->n_old++];
-    *old = (struct old_log){ .uid = st.st_uid, .changed = st.st_ctim, .bytes = log_cost(&st) };
+    *old = (struct old_log){ .uid = st.st_uid, .changed = st.st_ctim, .bytes = bytes };
     (void)snprintf(old->job, sizeof old->job, "%.23s", job); /* is_job */
     (void)snprintf(old->name, sizeof old->name, "%s", name);
     t->old_bytes += old->bytes;
@@ -212,20 +218,34 @@ static int compare(const void *a, const void *b)
     return (x->changed.tv_nsec > y->changed.tv_nsec) - (x->changed.tv_nsec < y->changed.tv_nsec);
 }
 
-/* is_of_no_log - a link that leads nowhere any more, or the mark of a start whose log is gone */
+/* is_of_no_log - a link that leads nowhere any more; the mark of a start, or the times of a log,
+ * whose log is gone */
 static bool is_of_no_log(int folder_fd, const char *name)
 {
-    size_t n = strlen(name), suffix = strlen(START_MARK_SUFFIX);
+    static const char *const suffixes[] = { START_MARK_SUFFIX, LOG_TIMES_SUFFIX };
     char log[NAME_MAX + sizeof SUFFIX];
+    size_t n = strlen(name);
 
     (void)snprintf(log, sizeof log, "%s", name);
-    if (n > suffix && streq(name + n - suffix, START_MARK_SUFFIX))
-        (void)snprintf(log, sizeof log, "%.*s%s", (int)(n - suffix), name, SUFFIX);
+    for (size_t i = 0; i < ELEMENTS(suffixes); i++) {
+        size_t suffix = strlen(suffixes[i]);
+
+        if (n > suffix && streq(name + n - suffix, suffixes[i]))
+            (void)snprintf(log, sizeof log, "%.*s%s", (int)(n - suffix), name, SUFFIX);
+    }
     return faccessat(folder_fd, log, F_OK, 0) == -1;
 }
 
-/* tidy - links that lead nowhere any more, and the folder when it is empty; a supervisor that wants
- * it at this moment makes it again */
+static bool is_beside_log(const struct dirent *entry)
+{
+    size_t n = strlen(entry->d_name), suffix = strlen(LOG_TIMES_SUFFIX);
+
+    return entry->d_type == DT_LNK ||
+           (n > suffix && streq(entry->d_name + n - suffix, LOG_TIMES_SUFFIX));
+}
+
+/* tidy - what stands beside logs that are gone, and the folder when it is empty; a supervisor that
+ * wants it at this moment makes it again */
 static void tidy(struct trim *t, const char *job)
 {
     _cleanup_closedir_ DIR *folder = open_job(t, job);
@@ -234,7 +254,7 @@ static void tidy(struct trim *t, const char *job)
     if (folder == NULL)
         return;
     while ((entry = readdir(folder)) != NULL)
-        if (entry->d_type == DT_LNK && is_of_no_log(dirfd(folder), entry->d_name))
+        if (is_beside_log(entry) && is_of_no_log(dirfd(folder), entry->d_name))
             (void)unlinkat(dirfd(folder), entry->d_name, 0);
     (void)unlinkat(t->logs_fd, job, AT_REMOVEDIR);
 }

@@ -18,7 +18,7 @@
 #include "agent/layout.h"
 #include "agent/link/link.h"
 #include "agent/logs/log_file.h"
-#include "agent/logs/log_keep.h"
+#include "agent/logs/log_times.h"
 #include "agent/logs/log_trim.h"
 #include "agent/link/orders.h"
 #include "agent/processes/process_id_json.h"
@@ -28,6 +28,7 @@
 #include "shared/macro.h"
 
 #define TAIL_TIMEOUT_US (2 * USEC_PER_SEC)
+#define MARKS_MAX 64 /* of a call */
 
 struct stream {
     struct logs *logs; /* borrowed */
@@ -41,6 +42,7 @@ struct stream {
     uint64_t next;    /* offset after the call in flight */
     uint64_t dropped; /* bytes of the beginning that are not kept any more */
     bool last;        /* the call in flight is the last one */
+    bool dated;       /* what came before the first call has its times with that */
     struct http_async_call *call;
     sd_event_source *watch;
     struct stream *prev, *next_stream;
@@ -150,6 +152,30 @@ static void on_answer(const struct http_answer *answer, void *userdata)
                answer->status != 401 && answer->status != 429);
 }
 
+/* marks_of - [[offset, wall clock us], ...]: what is before the offset was there by then; of what
+ * the next call has */
+static json_t *marks_of(const struct stream *s)
+{
+    struct log_times times;
+    json_t *array = json_array();
+    uint64_t end, wall_us;
+    size_t n = 0, step, at = 0;
+
+    log_file_times(s->logs->config.layout, &s->id, &times);
+    for (uint64_t offset = s->offset; offset < s->next; offset = end, n++)
+        (void)log_times_at(&times, offset, &end);
+    step = (n + MARKS_MAX - 1) / MARKS_MAX;
+    for (uint64_t offset = s->offset; offset < s->next; offset = end) {
+        wall_us = log_times_at(&times, offset, &end);
+        end = MIN_OF(end, s->next);
+        if (wall_us > 0 && (++at % step == 0 || end == s->next))
+            (void)json_array_append_new(array,
+                                        json_pack("[II]", (json_int_t)end, (json_int_t)wall_us));
+    }
+    log_times_clear(&times);
+    return array;
+}
+
 /* send - false: could not even be started (s is as before) */
 static bool send(struct stream *s, json_t *take_text)
 {
@@ -166,8 +192,9 @@ static bool send(struct stream *s, json_t *take_text)
     (void)json_object_set_new(body, "text", take_text);
     if (s->dropped > 0)
         (void)json_object_set_new(body, "dropped_bytes", json_integer((json_int_t)s->dropped));
-    if (s->last)
-        (void)json_object_set_new(body, "marks", log_keep_marks(s->logs->config.keep, &s->id));
+    if (s->last || !s->dated)
+        (void)json_object_set_new(body, "marks", marks_of(s));
+    s->dated = true;
     r = link_call(s->logs->config.link,
                   &(struct http_call){ .method = "POST",
                                        .path = path,
@@ -264,7 +291,7 @@ static void begin(struct stream *s, const struct orders_log *wanted)
     s->asked = wanted->after;
     s->offset = wanted->after;
     s->most = wanted->tail_bytes;
-    s->over = false;
+    s->over = s->dated = false;
     http_async_cancel(s->call);
     s->call = NULL;
 }

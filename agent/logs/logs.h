@@ -12,7 +12,6 @@
 struct edl_error;
 struct layout;
 struct link;
-struct log_keep;
 struct logs;
 struct orders_log;
 
@@ -33,7 +32,6 @@ struct logs_config {
     sd_event *event;
     struct link *link;           /* borrowed */
     const struct layout *layout; /* borrowed */
-    const struct log_keep *keep; /* borrowed; knows when what was written */
     /* the tail was taken, could not be sent, or there is none: then nobody was told */
     void (*on_tail)(const struct process_id *id, enum logs_tail tail, void *userdata);
     /* nothing will be written any more */

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "agent/logs/log_gap.h"
+#include "agent/logs/log_times.h"
 #include "agent/logs/log_trim.h"
 #include "agent/machine/account.h"
 #include "shared/cleanup.h"
@@ -55,6 +56,8 @@ struct log_pump {
     uint64_t most_bytes, held_from; /* see log_trim.h; held_from as it was seen last */
     bool copies;                    /* this file system takes no splice(2) */
     struct log_gap gap;
+    struct log_times times;
+    int times_fd;         /* -1: none */
     uint64_t retry_us;    /* boot time */
     uint64_t pipe_bytes;  /* that it holds */
     uint64_t round_bytes; /* moved since it was empty */
@@ -68,12 +71,13 @@ struct log_pump {
     bool stuck; /* it is the thread's for ever */
 };
 
-struct log_pump *log_pump_new(int take_log_fd, uint64_t most_bytes)
+struct log_pump *log_pump_new(int take_log_fd, int take_times_fd, uint64_t most_bytes)
 {
     struct log_pump *pump = xcalloc(1, sizeof *pump);
     off_t size = lseek(take_log_fd, 0, SEEK_END);
 
     pump->log_fd = take_log_fd;
+    pump->times_fd = take_times_fd;
     pump->pipe_fd = pump->end_fd = -1;
     pump->offset = size > 0 ? (uint64_t)size : 0;
     pump->most_bytes = most_bytes;
@@ -122,10 +126,21 @@ static void fail(struct log_pump *pump, int error)
     pump->retry_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_US;
 }
 
+/* note_time - of what is written from here on */
+static void note_time(struct log_pump *pump)
+{
+    size_t n = log_times_note(&pump->times, pump->offset, clock_read_us(CLOCK_BOOTTIME),
+                              clock_read_us(CLOCK_REALTIME));
+
+    log_times_write(&pump->times, n, pump->times_fd);
+}
+
 /* write_log - how much of it the log took; less: errno says why */
 static size_t write_log(struct log_pump *pump, const char *data, size_t size)
 {
     size_t done = 0;
+
+    note_time(pump);
 
     while (done < size) {
         ssize_t n = pwrite(pump->log_fd, data + done, size - done, (off_t)pump->offset);
@@ -219,8 +234,10 @@ static ssize_t move(struct log_pump *pump)
         return copy(pump);
     n = splice(pump->pipe_fd, NULL, pump->log_fd, &at, PIPE_MOST_BYTES,
                SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-    if (n > 0)
+    if (n > 0) {
+        note_time(pump);
         pump->offset += (uint64_t)n;
+    }
     if (n != -1 || errno == EAGAIN || errno == EINTR)
         return n;
     if (errno == EINVAL)
@@ -425,11 +442,18 @@ int log_pump_log(const struct log_pump *pump)
     return pump->stuck ? -1 : pump->log_fd;
 }
 
+int log_pump_times(const struct log_pump *pump)
+{
+    return pump->stuck ? -1 : pump->times_fd;
+}
+
 struct log_pump *log_pump_free(struct log_pump *pump)
 {
     if (pump == NULL || pump->stuck)
         return NULL;
     (void)safe_close(pump->log_fd);
+    (void)safe_close(pump->times_fd);
+    log_times_clear(&pump->times);
     (void)safe_close(pump->pipe_fd);
     (void)safe_close(pump->end_fd);
     free(pump->buffer);

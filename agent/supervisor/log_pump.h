@@ -19,8 +19,9 @@ struct edl_error;
 struct log_pump;
 
 /* log_pump_new - most_bytes: of the log, beyond which its oldest part goes; 0: no bound. The log is
- * open for reading and writing, and not for appending (splice(2)). */
-struct log_pump *log_pump_new(int take_log_fd, uint64_t most_bytes);
+ * open for reading and writing, and not for appending (splice(2)). times: where the times of its
+ * bytes are noted (log_times.h); -1: nowhere */
+struct log_pump *log_pump_new(int take_log_fd, int take_times_fd, uint64_t most_bytes);
 
 /* log_pump_open - the pipe; *ret is its end for the program, the caller's to close
  * account: whose processes open it by its name (/dev/stderr); NULL: ours */
@@ -50,6 +51,9 @@ void log_pump_say(struct log_pump *pump, const char *text);
 
 /* log_pump_log - its log; borrowed; -1: it does not answer */
 int log_pump_log(const struct log_pump *pump);
+
+/* log_pump_times - likewise, of the times of its bytes; -1: there are none */
+int log_pump_times(const struct log_pump *pump);
 
 /* log_pump_free - a thread that waits for its disk keeps its part of the memory */
 struct log_pump *log_pump_free(struct log_pump *pump);

@@ -39,6 +39,7 @@
 #include "agent/supervisor/last_words.h"
 #include "agent/supervisor/log_pump.h"
 #include "agent/logs/log_file.h"
+#include "agent/logs/log_times.h"
 #include "agent/supervisor/notify.h"
 #include "agent/processes/process_dir.h"
 #include "agent/supervisor/program_input.h"
@@ -163,10 +164,11 @@ static int open_log(struct supervisor *s, struct edl_error *error)
     const char *path = json_text(s->order, "log_path");
     uint64_t bound = json_u64(s->order, "log_max");
     int fd = log_file_make(path);
+    _cleanup_free_ char *times = log_times_name(path);
 
     if (fd < 0)
         return edl_error_errno(error, fd, "cannot open the log %s", path);
-    s->pump = log_pump_new(fd, bound + bound / LOG_EXTRA_PART);
+    s->pump = log_pump_new(fd, MAX_OF(log_file_make(times), -1), bound + bound / LOG_EXTRA_PART);
     return 0;
 }
 
@@ -187,7 +189,9 @@ static int give(const struct supervisor *s, struct edl_error *error)
     json_t *path;
     int r = 0;
 
-    if (a->is_other && fchown(log_pump_log(s->pump), a->uid, a->gid) == -1)
+    if (a->is_other &&
+        (fchown(log_pump_log(s->pump), a->uid, a->gid) == -1 ||
+         (log_pump_times(s->pump) >= 0 && fchown(log_pump_times(s->pump), a->uid, a->gid) == -1)))
         return edl_error_errno(error, -errno, "cannot give the log to %s", a->name);
     json_array_foreach(json_object_get(s->order, "folders"), i, path)
     {

@@ -23,6 +23,8 @@
 
 #define ENDED_LINGER_US (60 * USEC_PER_SEC)
 #define PIECE_BYTES 1024 /* of a stored tail; what is smaller has the time of the next */
+#define PAUSE_US (100 * USEC_PER_MSEC) /* behind it the next is a piece of its own */
+#define PAUSES_MAX 256
 
 void log_key(char key[KEY_MAX], uint64_t job_id, const char *role, uint32_t index,
              uint64_t incarnation)
@@ -305,6 +307,12 @@ static char *join_texts(const char *const texts[static 3])
     return all;
 }
 
+static bool is_before_pause(const struct entry *entry, size_t n)
+{
+    return n < PAUSES_MAX && entry->next != NULL &&
+           entry->next->time_us >= entry->time_us + PAUSE_US;
+}
+
 /* [[bytes, time], ...] of the last `size` bytes of the ring, small entries put together; the first
  * `more` stand before them. */
 static char *times_of(const struct stream *stream, size_t size, size_t more)
@@ -321,7 +329,9 @@ static char *times_of(const struct stream *stream, size_t size, size_t more)
 
         before -= skipped;
         piece += entry->size - skipped;
-        if (piece >= PIECE_BYTES || (entry->next == NULL && piece > 0)) {
+        if (piece >= PIECE_BYTES ||
+            (piece > 0 &&
+             (entry->next == NULL || is_before_pause(entry, json_array_size(array))))) {
             (void)json_array_append_new(array, json_pack("[II]", (json_int_t)piece,
                                                          (json_int_t)entry->time_us));
             piece = 0;

@@ -85,7 +85,7 @@ static void begin(struct fixture *f, const struct account *account, uint64_t mos
     struct edl_error error = { 0 };
 
     assert_true(fd >= 0);
-    f->pump = log_pump_new(fd, most_bytes);
+    f->pump = log_pump_new(fd, -1, most_bytes);
     assert_int_equal(log_pump_open(f->pump, account, &f->out, &error), 0);
 }
 
