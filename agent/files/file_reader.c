@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
 #include <pwd.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 
 #include "agent/files/file_frames.h"
 #include "agent/files/file_walk.h"
+#include "agent/logs/log_times.h"
 #include "agent/logs/log_trim.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -265,44 +267,135 @@ void file_reader_send(const char *owner, const char *root, const char *path, uin
     end(r, &error);
 }
 
-/* send_log - the part that is held; its front may be cut off meanwhile, and reads as zeros then */
-static int send_log(int fd, uint64_t offset, uint64_t end, struct edl_error *error)
+/* ---- logs ---- */
+
+struct log_reader {
+    int fd;
+    uint64_t offset, end;
+    uint64_t left; /* so many bytes at most are sent */
+    bool chunks;   /* each behind a line that tells its place and its time */
+    struct log_times times;
+    char frame[FILE_FRAME_BYTES - 1];
+    size_t used;
+};
+
+#define LOG_READ_BYTES 16384
+#define LOG_HEAD_BYTES 80
+
+static void flush_log(struct log_reader *reader)
 {
-    char data[FILE_FRAME_BYTES - 1];
+    if (reader->used > 0)
+        send_frame(FILE_FRAME_DATA, reader->frame, reader->used);
+    reader->used = 0;
+}
+
+/* put_chunks - bytes of the log at reader->offset; those of one time are a chunk */
+static void put_chunks(struct log_reader *reader, const char *data, size_t size)
+{
+    while (size > 0) {
+        uint64_t end = UINT64_MAX;
+        uint64_t wall_us = reader->chunks ? log_times_at(&reader->times, reader->offset, &end) : 0;
+        size_t n = (size_t)MIN_OF((uint64_t)size, end - reader->offset);
+
+        if (reader->used + LOG_HEAD_BYTES + n > sizeof reader->frame)
+            flush_log(reader);
+        if (reader->chunks)
+            reader->used +=
+                (size_t)snprintf(reader->frame + reader->used, LOG_HEAD_BYTES,
+                                 "%" PRIu64 " %zu %" PRIu64 "\n", reader->offset, n, wall_us);
+        memcpy(reader->frame + reader->used, data, n);
+        reader->used += n;
+        reader->offset += n;
+        reader->left -= n;
+        data += n;
+        size -= n;
+    }
+}
+
+/* send_log - the part that is held; its front may be cut off meanwhile, and reads as zeros then */
+static int send_log(struct log_reader *reader, struct edl_error *error)
+{
+    char data[LOG_READ_BYTES];
     struct stat st;
 
-    while (offset < end) {
-        ssize_t n = pread(fd, data, MIN_OF(end - offset, sizeof data), (off_t)offset);
+    while (reader->offset < reader->end && reader->left > 0) {
+        uint64_t wanted = MIN_OF(reader->end - reader->offset, reader->left);
+        ssize_t n = pread(reader->fd, data, MIN_OF(wanted, sizeof data), (off_t)reader->offset);
         uint64_t held_from;
 
         if (n == -1 && errno == EINTR)
             continue;
-        if (n == -1 || fstat(fd, &st) == -1)
+        if (n == -1 || fstat(reader->fd, &st) == -1)
             return edl_error_errno(error, -errno, "cannot read on at byte %llu",
-                                   (unsigned long long)offset);
+                                   (unsigned long long)reader->offset);
         if (n == 0)
-            return 0;
-        held_from = log_held_from(fd, (uint64_t)st.st_size);
-        if (held_from > offset) {
-            offset = held_from;
-            continue;
-        }
-        send_frame(FILE_FRAME_DATA, data, (size_t)n);
-        offset += (uint64_t)n;
+            break;
+        held_from = log_held_from(reader->fd, (uint64_t)st.st_size);
+        if (held_from > reader->offset)
+            reader->offset = held_from;
+        else
+            put_chunks(reader, data, (size_t)n);
     }
+    flush_log(reader);
     return 0;
 }
 
-void file_reader_log(const char *folder, const char *name, uint64_t offset, uint64_t bytes)
+/* line_of - where the line begins that goes on at offset; so far back is looked at */
+static uint64_t line_of(int fd, uint64_t offset)
 {
+    char data[LOG_READ_BYTES];
+    uint64_t from = offset - MIN_OF(offset, (uint64_t)sizeof data);
+    ssize_t n = pread(fd, data, (size_t)(offset - from), (off_t)from);
+    const char *end = n > 0 ? memrchr(data, '\n', (size_t)n) : NULL;
+
+    return end != NULL ? from + (uint64_t)(end + 1 - data) : from;
+}
+
+static void read_times(struct log_reader *reader, int folder_fd, const char *name)
+{
+    _cleanup_free_ char *times = log_times_name(name);
+    struct edl_error error = { 0 };
+    _cleanup_close_ int fd = -1;
+    struct stat st;
+
+    (void)open_below(folder_fd, times, &st, &fd, &error); /* without it no time is known */
+    log_times_read(fd, &reader->times);
+}
+
+/* skip_to - the first line that may have been written at since_us or later; tells where that is */
+static void skip_to(struct log_reader *reader, uint64_t since_us, uint64_t size)
+{
+    uint64_t from = log_times_since(&reader->times, since_us);
+
+    if (from >= size)
+        reader->offset = MAX_OF(reader->offset, size);
+    else if (from > reader->offset)
+        reader->offset = MAX_OF(reader->offset, line_of(reader->fd, from));
+    reader->used =
+        (size_t)snprintf(reader->frame, LOG_HEAD_BYTES, "%" PRIu64 " 0 0\n", reader->offset);
+}
+
+void file_reader_log(const char *folder, const char *name, const struct log_part *part)
+{
+    struct log_reader reader = {
+        .offset = part->offset, .end = INT64_MAX, .left = part->bytes, .chunks = part->chunks
+    };
     struct edl_error error = { 0 };
     _cleanup_close_ int folder_fd = -1, fd = -1;
     struct stat st;
     int r = open_root("-", folder, &folder_fd, &error);
 
+    if (!part->chunks && part->bytes < INT64_MAX - part->offset)
+        reader.end = part->offset + part->bytes;
     if (r == 0)
         r = open_below(folder_fd, name, &st, &fd, &error);
+    reader.fd = fd;
+    if (r == 0 && part->chunks)
+        read_times(&reader, folder_fd, name);
+    if (r == 0 && part->since_us > 0)
+        skip_to(&reader, part->since_us, (uint64_t)st.st_size);
     if (r == 0)
-        r = send_log(fd, offset, bytes > INT64_MAX - offset ? INT64_MAX : offset + bytes, &error);
+        r = send_log(&reader, &error);
+    log_times_clear(&reader.times);
     end(r, &error);
 }

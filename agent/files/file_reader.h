@@ -6,6 +6,7 @@
  * leaves no folder. It writes the files to fd 1 in the frames of file_frames.h. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* file_reader_list - the files below root, as lines of file_listing.h
@@ -20,6 +21,15 @@ void file_reader_list(const char *owner, const char *root, const char *since, co
 void file_reader_send(const char *owner, const char *root, const char *path, uint64_t offset,
                       uint64_t bytes);
 
-/* file_reader_log - what is left of a log from offset on, at most so many bytes of it: those before
- * the first one that is kept are not there */
-void file_reader_log(const char *folder, const char *name, uint64_t offset, uint64_t bytes);
+/* What is wanted of a log, of which the front may be gone. */
+struct log_part {
+    uint64_t offset, bytes; /* what is left of so many bytes from here on */
+    /* the first so many of what is left from there on, and in front of bytes that were written
+     * together a line "OFFSET BYTES TIME_US"; TIME_US 0: unknown */
+    bool chunks;
+    /* of chunks: lines that were written then or later, as far as the times tell, behind a chunk
+     * of no bytes that tells where that begins; 0: all */
+    uint64_t since_us;
+};
+
+void file_reader_log(const char *folder, const char *name, const struct log_part *part);

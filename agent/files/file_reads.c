@@ -313,7 +313,8 @@ static int start_reader(struct read *read, struct edl_error *error)
     _cleanup_free_ char *program = text_format("%s/edl-workspace", layout->program_dir);
     _cleanup_free_ char *log = layout_log_path(layout, &request->process);
     const char *log_name = log + strlen(layout->logs_dir) + 1;
-    char owner[FILE_OWNER_SIZE], since[SINCE_SIZE], offset[24], bytes[24], sums[24];
+    char owner[FILE_OWNER_SIZE], since[SINCE_SIZE], offset[24], bytes[24], sums[24],
+        times_since[24];
     const int numbers[] = { STDOUT_FILENO };
     const char *const list[] = { program, "list-files",  owner, request->root,
                                  since,   request->name, sums,  NULL };
@@ -322,10 +323,13 @@ static int start_reader(struct read *read, struct edl_error *error)
     const char *const whole_log[] = { program, "send-log", layout->logs_dir, log_name, NULL };
     const char *const part[] = { program, "send-log", layout->logs_dir, log_name, offset,
                                  bytes,   NULL };
+    const char *const chunks[] = { program, "send-log", layout->logs_dir, log_name,
+                                   offset,  bytes,      times_since,      NULL };
     const char *const *const argvs[] = { [FILE_REQUEST_LIST] = list,
                                          [FILE_REQUEST_SEND] = send,
                                          [FILE_REQUEST_LOG] = whole_log,
-                                         [FILE_REQUEST_LOG_PART] = part };
+                                         [FILE_REQUEST_LOG_PART] = part,
+                                         [FILE_REQUEST_LOG_CHUNKS] = chunks };
     int r = request->kind >= FILE_REQUEST_LOG ? 0 : owner_of(read, owner, error);
 
     if (r < 0)
@@ -334,6 +338,7 @@ static int start_reader(struct read *read, struct edl_error *error)
     (void)snprintf(offset, sizeof offset, "%llu", (unsigned long long)request->offset);
     (void)snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)request->bytes);
     (void)snprintf(sums, sizeof sums, "%llu", (unsigned long long)request->sums_bytes);
+    (void)snprintf(times_since, sizeof times_since, "%llu", (unsigned long long)request->since_us);
     return helper_start(argvs[request->kind], numbers, ELEMENTS(numbers), &read->helper, error);
 }
 

@@ -28,6 +28,7 @@ static int parse_kind(const char *word, enum file_request_kind *ret, struct edl_
         [FILE_REQUEST_SEND] = "send",
         [FILE_REQUEST_LOG] = "log",
         [FILE_REQUEST_LOG_PART] = "log-part",
+        [FILE_REQUEST_LOG_CHUNKS] = "log-chunks",
     };
 
     for (size_t i = 0; i < ELEMENTS(words); i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file_request.h - what the scheduler asks for of a process' files, checked
  *
- * Orders list what somebody waits for ("reads"). Each entry names a process and one of four
- * things: a list of files, the bytes of one file, the whole log, a part of it. Pure, but for the
- * paths of layout.h.
+ * Orders list what somebody waits for ("reads"). Each entry names a process and one of five
+ * things: a list of files, the bytes of one file, the whole log, a part of it, a part with times.
+ * Pure, but for the paths of layout.h.
  *
  * Used by: file_reads.c. Tests: tests/unit/test_file_request.c. */
 #pragma once
@@ -25,7 +25,8 @@ enum file_request_kind {
     FILE_REQUEST_LIST,
     FILE_REQUEST_SEND,
     FILE_REQUEST_LOG,
-    FILE_REQUEST_LOG_PART
+    FILE_REQUEST_LOG_PART,
+    FILE_REQUEST_LOG_CHUNKS
 };
 
 struct file_request {
@@ -44,7 +45,7 @@ struct file_request {
     /* no pattern: only what was changed since the job was submitted: so long before the start of
      * the process; and by the clock of a scheduler's of before, or where no start is noted */
     bool told_wait;
-    uint64_t waited_us, since_us;
+    uint64_t waited_us, since_us; /* since_us of a log: see struct log_part */
 };
 
 /* file_request_id - of an entry; 0: it has none, so nobody can be answered */

@@ -45,7 +45,7 @@ static const char usage[] =
     "       edl-workspace trim LOGS_DIR PROCESSES_DIR EACH_BYTES OLD_BYTES\n"
     "       edl-workspace list-files OWNER FOLDER SINCE PATTERN SUMS_BYTES\n"
     "       edl-workspace send-file OWNER FOLDER PATH OFFSET BYTES\n"
-    "       edl-workspace send-log FOLDER NAME [OFFSET BYTES]\n"
+    "       edl-workspace send-log FOLDER NAME [OFFSET BYTES [SINCE_US]]\n"
     "Packs a folder and tells its SHA-256 and size. Lists what it would pack. Unpacks an archive\n"
     "into the working directory, or into a folder unless that is there. Removes the copies that\n"
     "belong to no process folder. Keeps logs within their bounds. Reads files of processes for\n"
@@ -255,12 +255,16 @@ static int send_file(char **arguments, struct edl_error *error)
 
 static int send_log(char **arguments, struct edl_error *error)
 {
-    uint64_t offset = 0, bytes = INT64_MAX;
+    struct log_part part = { .bytes = INT64_MAX };
 
-    if (arguments[2] != NULL && (parse_u64(arguments[2], &offset) < 0 || offset > INT64_MAX ||
-                                 arguments[3] == NULL || parse_u64(arguments[3], &bytes) < 0))
+    if (arguments[2] != NULL &&
+        (parse_u64(arguments[2], &part.offset) < 0 || part.offset > INT64_MAX ||
+         arguments[3] == NULL || parse_u64(arguments[3], &part.bytes) < 0))
         return edl_error_set(error, -EINVAL, "this is no part of a log");
-    file_reader_log(arguments[0], arguments[1], offset, bytes);
+    part.chunks = arguments[2] != NULL && arguments[4] != NULL;
+    if (part.chunks && parse_u64(arguments[4], &part.since_us) < 0)
+        return edl_error_set(error, -EINVAL, "SINCE_US is no time");
+    file_reader_log(arguments[0], arguments[1], &part);
     return 0;
 }
 
@@ -338,7 +342,7 @@ static const struct {
     { "remove-folders", 1, 0, remove_folders, 1 },
     { "list-files", 5, 0, list_files, 1 },
     { "send-file", 5, 0, send_file, 1 },
-    { "send-log", 2, 2, send_log, 1 },
+    { "send-log", 2, 3, send_log, 1 },
 };
 
 int main(int argc, char **argv)

@@ -79,8 +79,8 @@ static int check_node(const struct scheduler *scheduler, const char *name, struc
         return edl_error_remedy(error, "files on its disk have to be taken from there");
     }
     if (node->state == NODE_LOST || node->disconnected || !node->heard) {
-        (void)edl_error_set(error, EDL_EHTTP, "node %s, which has the files, cannot be reached now",
-                            name);
+        (void)edl_error_set(error, -ETIMEDOUT,
+                            "node %s, which has the files, cannot be reached now", name);
         return edl_error_remedy(error, "`edl nodes %s` tells why; the same command goes on later",
                                 name);
     }
@@ -157,6 +157,22 @@ static int add_range(const struct http_request *request, json_t *order, struct e
         return r;
     (void)json_object_set_new(order, "offset", json_integer((json_int_t)offset));
     (void)json_object_set_new(order, "bytes", json_integer((json_int_t)bytes));
+    return 0;
+}
+
+/* add_chunks - since_us in the place of the time that files count from */
+static int add_chunks(const struct http_request *request, json_t *order, struct edl_error *error)
+{
+    uint64_t since_us = 0;
+    int r = add_range(request, order, error);
+
+    if (r == 0)
+        r = http_request_query_u64(request, "since_us", 0, &since_us, error);
+    if (r == 0 && since_us > INT64_MAX)
+        r = edl_error_set(error, -EINVAL, "since_us= is too large");
+    if (r < 0)
+        return r;
+    (void)json_object_set_new(order, "since_us", json_integer((json_int_t)since_us));
     return 0;
 }
 
@@ -247,13 +263,24 @@ void api_process_file(struct http_request *request, void *userdata)
 
 void api_process_log(struct http_request *request, void *userdata)
 {
+    /* of names of their own: agents before them send the whole log */
     static const struct read_kind whole = { "log", "application/octet-stream", add_nothing };
-    /* of its own name: agents before it send the whole log */
     static const struct read_kind part = { "log-part", "application/octet-stream", add_range };
-    bool is_part = http_request_query(request, "offset") != NULL ||
-                   http_request_query(request, "bytes") != NULL;
+    static const struct read_kind chunks = { "log-chunks", "application/octet-stream", add_chunks };
+    const struct read_kind *kind = &whole;
+    struct edl_error error = { 0 };
+    uint64_t times;
 
-    handle(userdata, request, is_part ? &part : &whole);
+    if (http_request_query_u64(request, "times", 0, &times, &error) < 0) {
+        http_reply_error(request, &error);
+        return;
+    }
+    if (times != 0)
+        kind = &chunks;
+    else if (http_request_query(request, "offset") != NULL ||
+             http_request_query(request, "bytes") != NULL)
+        kind = &part;
+    handle(userdata, request, kind);
 }
 
 void api_node_read(struct http_request *request, void *userdata)

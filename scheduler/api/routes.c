@@ -130,9 +130,11 @@ static const struct http_route table[] = {
       .summary = "one of these files, from byte offset= on, at most bytes=" },
     { .method = "GET", .path = "/jobs/{job}/processes/{role}/{index}/log",
       .handler = api_process_log, .operation = "readWholeLog", .flags = ROUTE_USER,
-      .max_body_bytes = NO_BODY, .query = "offset bytes incarnation", .status = 200,
+      .max_body_bytes = NO_BODY, .query = "offset bytes incarnation times since_us", .status = 200,
       .gives = "application/octet-stream",
-      .summary = "all that a process wrote, as far as its node keeps it; or a part of it" },
+      .summary = "all that a process wrote, as far as its node keeps it; or a part of it. With"
+                 " times=1 in front of bytes that were written together a line OFFSET BYTES TIME_US"
+                 " (0: unknown)" },
     { .method = "POST", .path = "/jobs/{job}/sessions", .handler = api_session_open,
       .operation = "openSession", .flags = ROUTE_USER, .max_body_bytes = SESSION_BODY,
       .takes = "SessionWanted", .status = 201, .gives = "SessionMade",

@@ -65,11 +65,16 @@ static const struct {
     { "role", NULL, "string", NULL, "of this role" },
     { "sums", NULL, "integer", NULL,
       "SHA-256 of the files of at most so many bytes alone: of a large one it takes long" },
+    { "since_us", NULL, "integer", NULL,
+      "of times=1: only lines of then or later, as far as the times tell; a chunk of no bytes says"
+      " where that begins" },
     { "state", "listJobs", "string", "active all", "all: also those that are over" },
     { "state", "pushFile", "string", "more end gone denied failed",
       "more: others follow, which may take a while when it is empty; of the last three the body is"
       " a sentence" },
     { "state", "listProcesses", "string", "live all", "all: also those that ended" },
+    { "times", NULL, "integer", "0 1",
+      "1: a line OFFSET BYTES TIME_US in front of bytes that were written together" },
     { "user", NULL, "string", NULL, "only this one's" },
     { "wait", NULL, "integer", NULL, "seconds to wait for news, at most 30" },
 };
