@@ -180,7 +180,6 @@ static int follow(struct server *server, const struct run_job *job, const json_t
     bool gave_up = false;
     struct log_request request = { .job = id,
                                    .follow = true,
-                                   .from_start = true,
                                    .json = common->json,
                                    .nodes = nodes,
                                    .n_nodes = job->list->n_hosts,

@@ -149,9 +149,7 @@ static int follow(struct server *server, const json_t *accepted,
     /* by number: a name may be used again as soon as the job has ended */
     _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(accepted, "id"));
     bool json = options->common.json;
-    struct log_request request = {
-        .job = id, .follow = true, .from_start = true, .json = json, .folds = true
-    };
+    struct log_request request = { .job = id, .follow = true, .json = json, .folds = true };
     struct interrupt interrupt = { 0 };
     _cleanup_json_ json_t *job = NULL;
     int status = watch_interrupt(options, accepted, &interrupt);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <jansson.h>
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+struct log_output;
 struct server;
 
 /* job_is_final - succeeded, failed or killed */
@@ -62,12 +64,16 @@ struct log_request {
     const char *role;  /* NULL: all */
     const char *index; /* NULL: all */
     bool follow;
-    bool from_start; /* follow from the first byte on; else from the end that is kept */
-    bool all;        /* whole logs, from the nodes */
+    bool has_tail;
+    uint64_t tail;       /* of what was written until now the last so many lines */
+    uint64_t since_us;   /* of what was written until now that of then or later; 0: all */
+    const regex_t *grep; /* only lines that match; NULL: all */
+    bool times;          /* when a line was written, in front of it */
     bool json;
-    bool raw;                 /* as it was written, to a terminal too */
-    bool folds;               /* what several processes print alike is shown once */
-    const char *const *nodes; /* in front of the name of process i of each role; NULL: nothing */
+    bool raw;                  /* as it was written, to a terminal too */
+    bool folds;                /* what several processes print alike is shown once */
+    struct log_output *output; /* borrowed; NULL: standard output */
+    const char *const *nodes;  /* in front of the name of process i of each role; NULL: nothing */
     size_t n_nodes;
     /* reason_code with which a job that waits is not followed any longer: nobody will make it run.
      * NULL: none. *gave_up: whether it came */

@@ -10,31 +10,44 @@
 #include "client/log_lines.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include <utlist.h>
 
 #include "client/same_lines.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
+#include "shared/rfc3339.h"
 
-#define LINE_MAX_BYTES                                                                             \
-    65536 /* a longer line (progress bars without line ends) is printed in parts */
 #define KEY_MAX 128
 #define NAMED_MAX 3 /* processes that are named; of more the number is told */
 
 struct stream {
-    char key[KEY_MAX]; /* "trainer-0" or "sweep-1 trainer-0", printed in front */
-    uint64_t number, incarnation;
+    char key[KEY_MAX];       /* "trainer-0" or "sweep-1 trainer-0", printed in front */
+    char *role, *node, *job; /* owned; node, job: NULL: not told */
+    uint64_t index, number, incarnation;
     struct same_block same;
     char *pending; /* owned, the unfinished line, n_pending bytes */
     size_t n_pending;
+    uint64_t time_us; /* of its first byte */
     UT_hash_handle hh;
+};
+
+/* A line that waits for it to be known whether it is one of the last. */
+struct held_line {
+    char *text; /* owned, from open_memstream(3) */
+    size_t size;
+    struct held_line *next, *prev;
 };
 
 struct log_lines {
     FILE *out;
-    bool terminal, folds;
+    struct log_look look;
+    bool folds, released;
+    struct held_line *held; /* owned */
+    size_t n_held;
     struct same_lines same;
     size_t n_untold;        /* streams with a block */
     struct stream *streams; /* k: "role-index" -> v: owned */
@@ -64,15 +77,15 @@ static const char *last_state(const char *line, size_t *size)
     return at + 1;
 }
 
-static void print_text(struct log_lines *lines, const char *text, size_t size)
+static void print_text(const struct log_lines *lines, FILE *out, const char *text, size_t size)
 {
-    if (lines->terminal && size > 0) {
+    if (lines->look.terminal && size > 0) {
         text = last_state(text, &size);
-        printable_write(lines->out, text, size, "\t");
+        printable_write(out, text, size, "\t");
     } else if (size > 0) {
-        (void)fwrite(text, 1, size, lines->out);
+        (void)fwrite(text, 1, size, out);
     }
-    (void)fputc('\n', lines->out);
+    (void)fputc('\n', out);
 }
 
 /* The names of all that repeat the same block, of which the first is given; those have none then.
@@ -108,7 +121,7 @@ void log_lines_tell(struct log_lines *lines)
         print_names(lines, stream);
         if (n > 1)
             (void)fputs("the same, up to: ", lines->out);
-        print_text(lines, last->text, last->size);
+        print_text(lines, lines->out, last->text, last->size);
     }
 }
 
@@ -133,60 +146,188 @@ static bool is_folded(struct log_lines *lines, struct stream *stream, const char
     return true;
 }
 
-static void print_line(struct log_lines *lines, struct stream *stream, const char *text,
-                       size_t size)
+/* A line that is to be shown. */
+struct line {
+    const char *text;
+    size_t size;
+    bool is_whole; /* it had an end */
+    bool is_ours;
+};
+
+/* text_json - bytes that are no UTF-8 become '?' */
+static json_t *text_json(const struct line *line)
 {
-    keep(stream, text, size);
-    if (!is_folded(lines, stream, stream->pending, stream->n_pending)) {
-        (void)fprintf(lines->out, "[%s] ", stream->key);
-        print_text(lines, stream->pending, stream->n_pending);
-    }
-    stream->n_pending = 0;
+    char *text = xcalloc(line->size + 2, 1);
+    json_t *json;
+
+    if (line->size > 0)
+        memcpy(text, line->text, line->size);
+    text[line->size] = '\n';
+    json = json_stringn(text, line->size + line->is_whole);
+    for (size_t i = 0; json == NULL && i < line->size; i++)
+        text[i] = (char)(text[i] < 0 ? '?' : text[i]);
+    if (json == NULL)
+        json = json_stringn(text, line->size + line->is_whole);
+    free(text);
+    return json;
 }
 
-static struct stream *stream_get(struct log_lines *lines, const char *role, uint64_t index)
+static void write_json(FILE *out, const struct stream *stream, const struct line *line)
+{
+    json_t *object =
+        json_pack("{s:s,s:I,s:I,s:I,s:o}", "role", stream->role, "index", (json_int_t)stream->index,
+                  "incarnation", (json_int_t)stream->incarnation, "time_us",
+                  (json_int_t)stream->time_us, "text", text_json(line));
+
+    if (line->is_ours)
+        (void)json_object_set_new(object, "notice", json_true());
+    if (stream->node != NULL)
+        (void)json_object_set_new(object, "node", json_string(stream->node));
+    if (stream->job != NULL)
+        (void)json_object_set_new(object, "job", json_string(stream->job));
+    (void)json_dumpf(object, out, JSON_COMPACT);
+    (void)fputc('\n', out);
+    json_decref(object);
+}
+
+static void write_line(const struct log_lines *lines, FILE *out, const struct stream *stream,
+                       const struct line *line)
+{
+    char when[RFC3339_MAX] = "-";
+
+    if (lines->look.json) {
+        write_json(out, stream, line);
+        return;
+    }
+    (void)fprintf(out, "[%s] ", stream->key);
+    if (lines->look.times)
+        (void)fprintf(out, "%s ",
+                      stream->time_us > 0 ? rfc3339_format(stream->time_us, when) : when);
+    print_text(lines, out, line->text, line->size);
+}
+
+static void drop_first(struct log_lines *lines)
+{
+    struct held_line *first = lines->held;
+
+    DL_DELETE(lines->held, first);
+    lines->n_held--;
+    free(first->text);
+    free(first);
+}
+
+static void hold(struct log_lines *lines, const struct stream *stream, const struct line *line)
+{
+    struct held_line *held = xcalloc(1, sizeof *held);
+    FILE *out = open_memstream(&held->text, &held->size);
+
+    if (out == NULL)
+        abort();
+    write_line(lines, out, stream, line);
+    (void)fclose(out);
+    DL_APPEND(lines->held, held);
+    lines->n_held++;
+    while (lines->n_held > lines->look.tail)
+        drop_first(lines);
+}
+
+static void show(struct log_lines *lines, struct stream *stream, const struct line *line)
+{
+    if (lines->look.has_tail && !lines->released)
+        hold(lines, stream, line);
+    else if (lines->look.json || !is_folded(lines, stream, line->text, line->size))
+        write_line(lines, lines->out, stream, line);
+}
+
+static bool matches(const struct log_lines *lines, const char *text, size_t size)
+{
+    regmatch_t range = { .rm_so = 0, .rm_eo = (regoff_t)size };
+
+    return lines->look.grep == NULL ||
+           regexec(lines->look.grep, text != NULL ? text : "", 1, &range, REG_STARTEND) == 0;
+}
+
+/* end_line - rest: the rest of the line */
+static void end_line(struct log_lines *lines, struct stream *stream, const struct log_piece *rest,
+                     bool is_whole)
+{
+    keep(stream, rest->data, rest->size);
+    if (!rest->is_old && matches(lines, stream->pending, stream->n_pending))
+        show(lines, stream,
+             &(struct line){
+                 .text = stream->pending, .size = stream->n_pending, .is_whole = is_whole });
+    stream->n_pending = 0;
+    stream->time_us = 0;
+}
+
+/* finish - the line that goes on no more */
+static void finish(struct log_lines *lines, struct stream *stream)
+{
+    if (stream->n_pending > 0)
+        end_line(lines, stream, &(struct log_piece){ 0 }, false);
+}
+
+static char *copy_of(const char *text)
+{
+    return text != NULL && *text != '\0' ? xstrdup(text) : NULL;
+}
+
+static struct stream *stream_get(struct log_lines *lines, const struct log_who *who)
 {
     char key[KEY_MAX] = { 0 };
     struct stream *stream = NULL;
 
-    (void)snprintf(key, sizeof(key), "%.100s-%" PRIu64, role, index);
+    (void)snprintf(key, sizeof(key), "%.100s-%" PRIu64, who->shown != NULL ? who->shown : who->role,
+                   who->index);
     HASH_FIND_STR(lines->streams, key, stream);
     if (stream == NULL) {
         stream = xcalloc(1, sizeof(*stream));
         memcpy(stream->key, key, sizeof(key));
+        stream->role = xstrdup(who->role);
+        stream->job = copy_of(who->job);
+        stream->index = who->index;
         stream->number = HASH_COUNT(lines->streams);
         HASH_ADD_STR(lines->streams, key, stream);
     }
+    if (stream->incarnation == who->incarnation)
+        return stream;
+    finish(lines, stream);
+    if (stream->same.n > 0)
+        log_lines_tell(lines);
+    stream->same = (struct same_block){ 0 };
+    stream->incarnation = who->incarnation;
+    free(stream->node);
+    stream->node = copy_of(who->node);
     return stream;
 }
 
-struct log_lines *log_lines_new(FILE *out, bool terminal)
+struct log_lines *log_lines_new(FILE *out, const struct log_look *look)
 {
     struct log_lines *lines = xcalloc(1, sizeof(*lines));
 
     lines->out = out;
-    lines->terminal = terminal;
+    lines->look = *look;
     return lines;
 }
 
 struct log_lines *log_lines_free(struct log_lines *lines)
 {
-    struct stream *stream;
-    struct stream *next;
+    struct stream *stream, *next;
 
     if (lines == NULL)
         return NULL;
     HASH_ITER(hh, lines->streams, stream, next)
-    {
-        if (stream->n_pending > 0)
-            print_line(lines, stream, "", 0);
-    }
+    finish(lines, stream);
+    log_lines_release(lines);
     log_lines_tell(lines);
     same_lines_clear(&lines->same);
     HASH_ITER(hh, lines->streams, stream, next)
     {
         HASH_DEL(lines->streams, stream);
         free(stream->pending);
+        free(stream->role);
+        free(stream->node);
+        free(stream->job);
         free(stream);
     }
     free(lines);
@@ -203,38 +344,47 @@ bool log_lines_untold(const struct log_lines *lines)
     return lines->n_untold > 0;
 }
 
-static void add(struct log_lines *lines, struct stream *stream, const char *text, size_t size)
+void log_lines_release(struct log_lines *lines)
 {
+    for (; lines->held != NULL; drop_first(lines))
+        (void)fwrite(lines->held->text, 1, lines->held->size, lines->out);
+    lines->released = true;
+}
+
+void log_lines_add(struct log_lines *lines, const struct log_who *who,
+                   const struct log_piece *piece)
+{
+    struct stream *stream = stream_get(lines, who);
+    struct log_piece rest = *piece;
     const char *end;
 
-    while ((end = memchr(text, '\n', size)) != NULL) {
-        print_line(lines, stream, text, (size_t)(end - text));
-        size -= (size_t)(end + 1 - text);
-        text = end + 1;
+    while (rest.size > 0 && (end = memchr(rest.data, '\n', rest.size)) != NULL) {
+        struct log_piece line = rest;
+
+        line.size = (size_t)(end - rest.data);
+        if (stream->n_pending == 0)
+            stream->time_us = piece->time_us;
+        end_line(lines, stream, &line, true);
+        rest.size -= line.size + 1;
+        rest.data = end + 1;
     }
-    if (stream->n_pending + size > LINE_MAX_BYTES)
-        print_line(lines, stream, text, size);
-    else
-        keep(stream, text, size);
+    if (rest.size > 0 && stream->n_pending == 0)
+        stream->time_us = piece->time_us;
+    keep(stream, rest.data, rest.size);
+    if (stream->n_pending <= LOG_LINE_MAX_BYTES)
+        return;
+    end_line(lines, stream, &(struct log_piece){ .is_old = piece->is_old }, false);
+    if (!piece->is_old)
+        log_lines_say(lines, who, "the line before is longer than 1 MiB and goes on in the next");
 }
 
-void log_lines_add_bytes(struct log_lines *lines, const char *role, uint64_t index,
-                         uint64_t incarnation, const char *data, size_t size)
+void log_lines_say(struct log_lines *lines, const struct log_who *who, const char *text)
 {
-    struct stream *stream = stream_get(lines, role, index);
+    struct stream *stream = stream_get(lines, who);
+    char line[1024];
 
-    if (stream->incarnation != incarnation && stream->n_pending > 0)
-        print_line(lines, stream, "", 0);
-    if (stream->incarnation != incarnation && stream->same.n > 0)
-        log_lines_tell(lines);
-    if (stream->incarnation != incarnation)
-        stream->same = (struct same_block){ 0 };
-    stream->incarnation = incarnation;
-    add(lines, stream, data, size);
-}
-
-void log_lines_add(struct log_lines *lines, const char *role, uint64_t index, uint64_t incarnation,
-                   const char *text)
-{
-    log_lines_add_bytes(lines, role, index, incarnation, text, strlen(text));
+    finish(lines, stream);
+    (void)snprintf(line, sizeof line, "[edl: %s]", text);
+    show(lines, stream,
+         &(struct line){ .text = line, .size = strlen(line), .is_whole = true, .is_ours = true });
 }

@@ -61,15 +61,15 @@ grep -q "does not see the virtual environment $work/venv" "$work/err" || fail "t
 VIRTUAL_ENV=$work/venv edl submit --name other -- sleep 0 2>"$work/err" >/dev/null
 if grep -q 'virtual environment' "$work/err"; then fail "it needs none: $(cat "$work/err")"; fi
 
-# more output than is kept: whole lines, and where the rest is
+# more output than the scheduler keeps: what it has are whole lines, and where the rest is
 edl submit --name talk --workspace private -- sh -c 'seq -f "line %06.0f of this one" 1 20000; exec sleep 1000' >/dev/null
 all_there() { edl logs talk | grep -q 'line 020000 of'; }
 await 60 'it wrote all' all_there
 said() { # WHEN
-    edl logs talk >"$work/out"
-    sed -n 1p "$work/out" | grep -q '^\[trainer-0\] \[edl: [0-9]* bytes of output before this line are not shown: node node-[12] has them in /' ||
+    api GET /jobs/talk/logs | jq -j '.entries[].text' >"$work/out"
+    sed -n 1p "$work/out" | grep -q '^\[edl: [0-9]* bytes of output before this line are not shown: node node-[12] has them in /' ||
         fail "$1 the output begins: $(head -n 2 "$work/out")"
-    sed -n 2p "$work/out" | grep -q '^\[trainer-0\] line [0-9]\{6\} of this one$' || fail "$1 half a line: $(sed -n 2p "$work/out")"
+    sed -n 2p "$work/out" | grep -q '^line [0-9]\{6\} of this one$' || fail "$1 half a line: $(sed -n 2p "$work/out")"
     local first bytes file
     first=$(sed -n '2s/.*line 0*\([0-9]*\) of.*/\1/p' "$work/out")
     bytes=$(sed -n '1s/.*edl: \([0-9]*\) bytes.*/\1/p' "$work/out")

@@ -52,7 +52,14 @@ await 120 'the log is within its bound' is_short
 
 # while it lives: the end, and a line that says what is missing
 edl logs talk >"$work/late"
-grep -Eq '^\[trainer-0\] \[edl: .*(missing here|are not shown)' "$work/late" || fail "no word of what is missing: $(head -n 3 "$work/late")"
+head -n 1 "$work/late" | grep -Eq '^\[trainer-0\] \[edl: bytes 0 to [0-9,]* of trainer-0 are gone: node small keeps the newest \(log-max\)\]$' || fail "no word of what is missing: $(head -n 3 "$work/late")"
+exact() { # FILE: the bytes that it says are missing end where its first line begins
+    local said first
+    said=$(sed -n '1s/.* to \([0-9,]*\) of.*/\1/p' "$1" | tr -d ,)
+    first=$(sed -n '2s/.*line 0*\([0-9]*\) of.*/\1/p' "$1")
+    [ $((said + 1)) = $(((first - 1) * 36)) ] || fail "bytes to $said are gone, and line $first follows"
+}
+exact "$work/late"
 [ "$(tail -n 1 "$work/late")" = '[trainer-0] and that was all' ] || fail "the end: $(tail -n 1 "$work/late")"
 priority=0
 kept() { # by the scheduler, in case the machine dies; with the next commit
@@ -66,16 +73,16 @@ echo >"$work/gate"
 edl wait talk --timeout 120 || fail "$(job_field talk .reason)"
 wait $follower
 [ "$(tail -n 1 "$work/followed")" = '[trainer-0] and that was all' ] || fail "the end: $(tail -n 1 "$work/followed")"
-awk '/missing here/ { told = 1; next }
+awk '/ are gone: node / { told = 1; next }
     / line / { for (i = 1; i <= NF; i++) if ($i == "line") n = $(i + 1) + 0
         if (last && n != last + 1 && !told) { print "after " last " comes " n; bad = 1 } last = n; told = 0; lines++ }
     END { if (lines < 1000) { print lines " lines only"; bad = 1 } exit bad }' "$work/followed" || fail 'lines are missing without a word'
 
-# after its end: the stored tail says it as well
+# after its end
 ended() { api GET /jobs/talk/logs | holds .end; }
 await 120 'its end is here' ended
 edl logs talk >"$work/after"
-grep -Eq 'missing here|are not shown' "$work/after" || fail "no word of what is missing after the end: $(head -n 3 "$work/after")"
+exact "$work/after"
 grep -q 'that was all' "$work/after" || fail 'the end is not there after the end'
 
 # logs of processes that have ended: 2 MiB together, the newest

@@ -232,14 +232,14 @@ edl kill sweep >/dev/null
 edl user add eve >/dev/null
 (umask 077 && edl token create --user eve >"$work/eve.token" 2>/dev/null)
 EDL_TOKEN_FILE=$work/eve.token refuses 'belongs to admin, and you are eve' edl fetch first -o "$work/eve"
-EDL_TOKEN_FILE=$work/eve.token refuses 'belongs to admin, and you are eve' edl logs --all first
+EDL_TOKEN_FILE=$work/eve.token refuses 'belongs to admin, and you are eve' edl logs first
 
 # whole logs, longer than what is kept here
-edl logs --all first >"$work/log" || fail 'edl logs --all'
+edl logs first >"$work/log" || fail 'edl logs'
 for i in 0 1; do
     sed -n "s/^\[trainer-$i\] //p" "$work/log" | cmp - <(seq 30000 && echo ready) || fail "the log of trainer-$i is another"
 done
-edl logs --all first --index 1 --json | jq -rs 'map(.text) | add' | cmp - <(seq 30000 && echo ready && echo) || fail 'logs --all --json'
+edl logs first --index 1 --json | jq -rs 'map(.text) | add' | cmp - <(seq 30000 && echo ready && echo) || fail 'logs --json'
 
 # an agent that dies half way: the client stands still meanwhile, so it is half way
 edl submit --name large --upload "$work/src" --cpu 200m --memory 64Mi -- sh -c 'truncate -s 700M big && echo ready && exec sleep 1000' >/dev/null 2>&1
@@ -272,7 +272,7 @@ edl wait first >/dev/null || true
 edl wait large >/dev/null || true
 edl fetch first 'output/pass-*' -o "$work/after" >/dev/null 2>&1 || fail 'nothing comes after the end'
 for i in 0 1; do same "$work/all/trainer-$i/$model" "$work/after/trainer-$i/$model"; done
-edl logs --all first --index 0 | tail -n 1 | grep -q 'ready$' || fail 'its log is gone with it'
+edl logs first --index 0 | tail -n 1 | grep -q 'ready$' || fail 'its log is gone with it'
 for name in n1 n2; do
     end "${agents[$name]}"
     agent_begin "$name" --ports "$([ $name = n1 ] && echo 21000-21099 || echo 21100-21199)" --keep-outputs 1s

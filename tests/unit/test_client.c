@@ -283,17 +283,25 @@ TEST(test_table_print_aligns_and_cleans)
 
 /* ---- logs, monitor ---- */
 
+static void add_text(struct log_lines *lines, uint64_t index, uint64_t incarnation,
+                     const char *text)
+{
+    const struct log_who who = { .role = "trainer", .index = index, .incarnation = incarnation };
+
+    log_lines_add(lines, &who, &(struct log_piece){ .data = text, .size = strlen(text) });
+}
+
 TEST(test_log_lines_pieces_become_whole_lines)
 {
     _cleanup_free_ char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    struct log_lines *lines = log_lines_new(out, false);
+    struct log_lines *lines = log_lines_new(out, &(struct log_look){ 0 });
 
-    log_lines_add(lines, "trainer", 0, 1, "one\ntw");
-    log_lines_add(lines, "trainer", 1, 1, "uno\n");
-    log_lines_add(lines, "trainer", 0, 1, "o\nthr");
-    log_lines_add(lines, "trainer", 0, 2, "again\nend");
+    add_text(lines, 0, 1, "one\ntw");
+    add_text(lines, 1, 1, "uno\n");
+    add_text(lines, 0, 1, "o\nthr");
+    add_text(lines, 0, 2, "again\nend");
     assert_null(log_lines_free(lines));
     (void)fclose(out);
     assert_string_equal(text, "[trainer-0] one\n[trainer-1] uno\n[trainer-0] two\n[trainer-0] thr\n"
@@ -322,12 +330,13 @@ TEST(test_log_lines_steer_no_terminal)
             _cleanup_free_ char *text = NULL, *wanted = NULL;
             size_t size = 0;
             FILE *out = open_memstream(&text, &size);
-            struct log_lines *lines = log_lines_new(out, terminal);
+            struct log_lines *lines =
+                log_lines_new(out, &(struct log_look){ .terminal = terminal });
             size_t raw_size = 0;
             char raw[100] = "";
 
             for (size_t k = 0; k < 3 && cases[i].pieces[k] != NULL; k++) {
-                log_lines_add(lines, "trainer", 0, 1, cases[i].pieces[k]);
+                add_text(lines, 0, 1, cases[i].pieces[k]);
                 raw_size += (size_t)snprintf(raw + raw_size, sizeof raw - raw_size, "%s",
                                              cases[i].pieces[k]);
             }

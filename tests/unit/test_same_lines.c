@@ -2,6 +2,7 @@
 /* test_same_lines.c - what many processes print alike is shown once, with their names */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/log_lines.h"
 #include "client/same_lines.h"
@@ -23,14 +24,16 @@ static struct reader *reader_new(void)
 
     assert_non_null(reader);
     reader->out = open_memstream(&reader->text, &reader->size);
-    reader->lines = log_lines_new(reader->out, false);
+    reader->lines = log_lines_new(reader->out, &(struct log_look){ 0 });
     log_lines_fold(reader->lines);
     return reader;
 }
 
 static void says(struct reader *reader, uint64_t rank, uint64_t incarnation, const char *text)
 {
-    log_lines_add(reader->lines, "trainer", rank, incarnation, text);
+    const struct log_who who = { .role = "trainer", .index = rank, .incarnation = incarnation };
+
+    log_lines_add(reader->lines, &who, &(struct log_piece){ .data = text, .size = strlen(text) });
 }
 
 static void ends_with(struct reader *reader, const char *expected)
