@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program_input.h - what a program reads, where its job says stdin: true
  *
- * A FIFO in the folder of the process. Whoever has a session writes to it; a writer that leaves is
- * no end of input. It belongs to the account of the program, which may open /dev/stdin.
+ * A FIFO in the folder of the process. A session writes to it; a writer that leaves is no end of
+ * input. It belongs to the account of the program, which may open /dev/stdin.
  *
  * Used by: supervise.c. A session writes by the name (PROGRAM_INPUT_FIFO). Tests:
  * tests/unit/test_program_input.c, tests/integration/357-stdin.sh. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_task_leases.c - how long a task may be held, which follows the time that tasks of the job take
+/* test_task_leases.c - how long a task may be held, which follows the time that tasks of the job
+ * take
  *
  * A slow one is not done twice. The task of a holder that hangs comes back soon. */
 #include <stdint.h>

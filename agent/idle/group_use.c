@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group_use.c - see group_use.h */
+#include "agent/idle/group_use.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/groups/cgroup_stat.h"
+#include "agent/machine/procfs.h"
+#include "agent/machine/procfs_tree.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+#include "shared/text_format.h"
+
+#define SUPERVISOR "edl-supervisor"
+#define ENVIRON_MAX (256 * 1024)
+#define GENERATIONS_MAX 100
+
+/* what tells our process from all others of its node, in the order of no environment */
+static const char *const names[] = { "EDL_SOCKET", "EDL_JOB_ID", "EDL_ROLE", "EDL_INDEX",
+                                     "EDL_INCARNATION" };
+
+/* ---- whose group it is ---- */
+
+static bool is_supervisor(pid_t pid)
+{
+    _cleanup_free_ char *path = text_format("/proc/%d/comm", (int)pid);
+    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    char name[32] = "";
+
+    return f != NULL && fgets(name, sizeof name, f) != NULL && streq(name, SUPERVISOR "\n");
+}
+
+/* is_seen - an agent's service may hide other accounts' processes (ProtectProc=) */
+static bool is_seen(pid_t pid)
+{
+    struct procfs_stat stat;
+
+    return procfs_stat(pid, &stat) == 0;
+}
+
+/* find_supervisor - of our process: one of those above us; 0: it is hidden; -1: there is none */
+static pid_t find_supervisor(void)
+{
+    pid_t pid = getppid();
+
+    for (int i = 0; i < GENERATIONS_MAX && pid > 1; i++) {
+        if (!is_seen(pid))
+            return 0;
+        if (is_supervisor(pid))
+            return pid;
+        pid = procfs_parent(pid);
+    }
+    return pid == 0 ? 0 : -1;
+}
+
+bool group_use_is_supervised(void)
+{
+    return is_seen(getppid()) ? is_supervisor(getppid()) : getenv("EDL_INCARNATION") != NULL;
+}
+
+/* choose_paths - none where the group may be others' as well */
+static void choose_paths(struct group_use *use, bool has_identity)
+{
+    struct cgroup_paths supervisor = { .unified = "" };
+    pid_t pid = has_identity ? find_supervisor() : -1;
+
+    if (pid == -1 || cgroup_paths_of_self(&use->paths) < 0) {
+        use->paths = (struct cgroup_paths){ .unified = "" };
+        return;
+    }
+    if (pid > 0)
+        cgroup_paths_of(pid, &supervisor);
+    if (streq(supervisor.unified, use->paths.unified))
+        use->paths.unified[0] = '\0';
+    for (size_t i = 0; i < CGROUP_CONTROLLERS; i++)
+        if (streq(supervisor.legacy[i], use->paths.legacy[i]))
+            use->paths.legacy[i][0] = '\0';
+}
+
+/* take_identity - "\\0EDL_JOB_ID=7\\0EDL_ROLE=..", each with the end of the one before it */
+static bool take_identity(struct group_use *use)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        const char *value = getenv(names[i]);
+
+        if (value == NULL)
+            return false;
+        size += strlen(names[i]) + strlen(value) + 3;
+    }
+    use->identity = xcalloc(1, size);
+    for (size_t i = 0; i < ELEMENTS(names); i++)
+        use->identity_size +=
+            (size_t)snprintf(use->identity + use->identity_size, size - use->identity_size, "%s=%s",
+                             names[i], getenv(names[i])) +
+            1;
+    return true;
+}
+
+void group_use_begin(struct group_use *use)
+{
+    struct cgroup_stat stat;
+
+    *use = (struct group_use){ .absent = 0 };
+    choose_paths(use, take_identity(use));
+    if (use->paths.unified[0] != '\0' &&
+        (!cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), &use->paths, &use->absent,
+                           &stat) ||
+         stat.cpu_used_us == NEVER_US))
+        use->paths.unified[0] = '\0';
+}
+
+void group_use_done(struct group_use *use)
+{
+    free(use->identity);
+    use->identity = NULL;
+}
+
+bool group_use_is_ours(const struct group_use *use)
+{
+    return use->paths.unified[0] != '\0';
+}
+
+/* ---- the sum of the kernel ---- */
+
+static uint64_t rusage_us(int who)
+{
+    struct rusage usage;
+
+    if (getrusage(who, &usage) == -1)
+        return 0;
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * USEC_PER_SEC +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static bool look_at_group(struct group_use *use, pid_t helper, uint64_t helper_us,
+                          uint64_t *ret_used_us, bool *ret_others)
+{
+    _cleanup_free_ char *path =
+        text_format("%s%s/cgroup.procs", cgroup_unified_root(), use->paths.unified);
+    _cleanup_fclose_ FILE *procs = fopen(path, "re");
+    uint64_t own_us;
+    struct cgroup_stat stat;
+    int pid;
+
+    if (procs == NULL || !cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), &use->paths,
+                                           &use->absent, &stat))
+        return false;
+    own_us = rusage_us(RUSAGE_SELF) + helper_us;
+    *ret_used_us = stat.cpu_used_us - MIN_OF(own_us, stat.cpu_used_us);
+    *ret_others = false;
+    while (!*ret_others && fscanf(procs, "%d", &pid) == 1)
+        *ret_others = pid != getpid() && pid != helper;
+    return stat.cpu_used_us != NEVER_US;
+}
+
+/* ---- one process after the other ---- */
+
+static bool has_word(const char *environ, size_t size, const char *word, size_t word_size)
+{
+    for (const char *at = environ; (size_t)(environ + size - at) >= word_size; at++)
+        if ((at == environ || at[-1] == '\0') && memcmp(at, word, word_size) == 0)
+            return true;
+    return false;
+}
+
+/* has_identity - its environment is that of our process; only our account's can be read */
+static bool has_identity(const struct group_use *use, pid_t pid, char *room)
+{
+    _cleanup_free_ char *path = text_format("/proc/%d/environ", (int)pid);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t size = 0;
+    ssize_t n;
+
+    while (fd >= 0 && size < ENVIRON_MAX && (n = read(fd, room + size, ENVIRON_MAX - size)) > 0)
+        size += (size_t)n;
+    if (size == 0 || use->identity == NULL)
+        return false;
+    for (const char *word = use->identity; word < use->identity + use->identity_size;
+         word += strlen(word) + 1)
+        if (!has_word(room, size, word, strlen(word) + 1))
+            return false;
+    return true;
+}
+
+static const struct procfs_stat *find(const struct procfs_stat *list, size_t n, pid_t pid)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].pid == pid)
+            return &list[i];
+    return NULL;
+}
+
+/* is_below - of us, by what was listed */
+static bool is_below(const struct procfs_stat *list, size_t n, const struct procfs_stat *process)
+{
+    for (int i = 0; process != NULL && i < GENERATIONS_MAX; i++) {
+        if (process->ppid == getpid())
+            return true;
+        process = process->ppid > 1 ? find(list, n, process->ppid) : NULL;
+    }
+    return false;
+}
+
+static bool look_at_each(const struct group_use *use, pid_t helper, uint64_t *ret_used_us,
+                         bool *ret_others)
+{
+    _cleanup_free_ char *room = xcalloc(1, ENVIRON_MAX);
+    _cleanup_free_ struct procfs_stat *list = NULL;
+    long ticks_per_s = sysconf(_SC_CLK_TCK);
+    size_t n;
+
+    if (procfs_list(&list, &n) < 0 || ticks_per_s <= 0)
+        return false;
+    *ret_used_us = rusage_us(RUSAGE_CHILDREN);
+    *ret_others = false;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].pid == getpid() || list[i].pid == helper || list[i].state == 'Z' ||
+            (!is_below(list, n, &list[i]) && !has_identity(use, list[i].pid, room)))
+            continue;
+        *ret_used_us += list[i].cpu_ticks * USEC_PER_SEC / (uint64_t)ticks_per_s;
+        *ret_others = true;
+    }
+    return true;
+}
+
+bool group_use_look(struct group_use *use, pid_t helper, uint64_t helper_us, uint64_t *ret_used_us,
+                    bool *ret_others)
+{
+    return group_use_is_ours(use) ? look_at_group(use, helper, helper_us, ret_used_us, ret_others)
+                                  : look_at_each(use, helper, ret_used_us, ret_others);
+}
