@@ -37,6 +37,12 @@ int sd_event_add_io(sd_event *e, sd_event_source **s, int fd, uint32_t events,
     return LATE(systemd, sd_event_add_io)(e, s, fd, events, callback, userdata);
 }
 
+int sd_event_add_defer(sd_event *e, sd_event_source **s, sd_event_handler_t callback,
+                       void *userdata)
+{
+    return LATE(systemd, sd_event_add_defer)(e, s, callback, userdata);
+}
+
 int sd_event_add_time(sd_event *e, sd_event_source **s, clockid_t clock, uint64_t usec,
                       uint64_t accuracy, sd_event_time_handler_t callback, void *userdata)
 {

@@ -15,13 +15,16 @@
 
 /* In the order of the help. */
 static const struct verb *const verbs[] = {
-    &verb_dev,      &verb_deploy,  &verb_submit,   &verb_run,    &verb_plan,      &verb_ps,
-    &verb_show,     &verb_why,     &verb_logs,     &verb_fetch,  &verb_events,    &verb_wait,
-    &verb_kill,     &verb_scale,   &verb_services, &verb_hosts,  &verb_nodes,     &verb_node,
-    &verb_top,      &verb_policy,  &verb_usage,    &verb_user,   &verb_group,     &verb_token,
-    &verb_login,    &verb_logout,  &verb_whoami,   &verb_audit,  &verb_admin,     &verb_corpus,
-    &verb_recordio, &verb_dataset, &verb_simulate, &verb_replay, &verb_workspace, &verb_model,
-    &verb_doctor,   &verb_version,
+    &verb_dev,        &verb_deploy,  &verb_submit,    &verb_run,          &verb_plan,
+    &verb_ps,         &verb_show,    &verb_why,       &verb_logs,         &verb_exec,
+    &verb_shell,      &verb_attach,  &verb_cp,        &verb_port_forward, &verb_notebook,
+    &verb_ssh_config, &verb_connect, &verb_fetch,     &verb_events,       &verb_wait,
+    &verb_kill,       &verb_scale,   &verb_services,  &verb_hosts,        &verb_nodes,
+    &verb_node,       &verb_top,     &verb_policy,    &verb_usage,        &verb_user,
+    &verb_group,      &verb_token,   &verb_login,     &verb_logout,       &verb_whoami,
+    &verb_audit,      &verb_admin,   &verb_corpus,    &verb_recordio,     &verb_dataset,
+    &verb_simulate,   &verb_replay,  &verb_workspace, &verb_model,        &verb_doctor,
+    &verb_version,
 };
 
 const struct verb *verb_find(const char *name)
@@ -49,7 +52,7 @@ static void print_overview(FILE *out)
     (void)fprintf(out, "usage: edl VERB [OPTION]... [ARGUMENT]...\n\n"
                        "Elastic training jobs on plain Linux machines.\n\n");
     for (size_t i = 0; i < ELEMENTS(verbs); i++)
-        (void)fprintf(out, "  %-8s  %s\n", verbs[i]->name, verbs[i]->summary);
+        (void)fprintf(out, "  %-12s  %s\n", verbs[i]->name, verbs[i]->summary);
     (void)fprintf(out, "\nEvery verb that asks a server takes:\n");
     options_print(out, &server_options);
     (void)fprintf(out, "\nEvery verb takes:\n");
@@ -125,12 +128,14 @@ static int check_server(const struct verb *verb, const struct common_options *gi
 /* An option that is none of ours, behind a word that is none: of a command that lacks its "--". */
 static void suggest_command(const struct verb *verb, int argc, char **argv, struct edl_error *error)
 {
-    for (int i = 0; verb->takes_command && i < argc && !streq(argv[i], "--"); i++)
+    const char *of = verb->min_args > 0 ? " JOB" : "";
+
+    for (int i = (int)verb->min_args; verb->takes_command && i < argc && !streq(argv[i], "--"); i++)
         if (job_command_is(argv[i], NULL, 0) || job_command_is(argv[i], "", 0)) {
             (void)edl_error_remedy(error,
-                                   "edl %s -- %.80s ...: a command and its options go "
+                                   "edl %s%s -- %.80s ...: a command and its options go "
                                    "behind --",
-                                   verb->name, argv[i]);
+                                   verb->name, of, argv[i]);
             return;
         }
 }

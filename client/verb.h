@@ -92,6 +92,14 @@ extern const struct verb verb_wait;
 extern const struct verb verb_whoami;
 extern const struct verb verb_policy;
 extern const struct verb verb_why;
+extern const struct verb verb_exec;
+extern const struct verb verb_shell;
+extern const struct verb verb_attach;
+extern const struct verb verb_port_forward;
+extern const struct verb verb_cp;
+extern const struct verb verb_notebook;
+extern const struct verb verb_ssh_config;
+extern const struct verb verb_connect;
 
 /* verb_find - NULL when there is none; verb_nearest - the likeliest one meant, or NULL */
 const struct verb *verb_find(const char *name);

@@ -18,6 +18,9 @@
 #define NODES "edl nodes"
 #define SUBMIT "edl submit FILE, or edl submit [OPTION]... -- COMMAND..."
 #define FOLLOW "edl submit --follow [OPTION]... -- COMMAND..."
+#define ALLOCATION "edl shell --cpu 4 --gpu 1 (a command: edl submit --follow -- COMMAND...)"
+#define SHELL "edl shell JOB (ssh itself, once: edl ssh-config >> ~/.ssh/config)"
+#define PORTS "edl port-forward JOB PORT"
 #define OUTPUT "edl logs -f JOB"
 #define FILES "edl fetch JOB"
 #define WHY "edl why JOB"
@@ -79,7 +82,19 @@ static const struct {
     { "launch", SUBMIT },
     { "new", SUBMIT },
     { "srun", FOLLOW },
-    { "salloc", FOLLOW },
+    { "salloc", ALLOCATION },
+    { "interactive", ALLOCATION },
+    { "sattach", "edl attach JOB" },
+    { "ssh", SHELL },
+    { "sh", SHELL },
+    { "bash", SHELL },
+    { "enter", SHELL },
+    { "console", SHELL },
+    { "forward", PORTS },
+    { "proxy", PORTS },
+    { "tunnel", PORTS },
+    { "jupyter", "edl notebook" },
+    { "lab", "edl notebook" },
     { "output", OUTPUT },
     { "log", OUTPUT },
     { "tail", OUTPUT },
@@ -88,7 +103,6 @@ static const struct {
     { "stderr", OUTPUT },
     { "follow", OUTPUT },
     { "download", FILES },
-    { "cp", FILES },
     { "pull", FILES },
     { "files", FILES },
     { "upload", "edl workspace add FOLDER" },

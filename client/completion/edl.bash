@@ -2,7 +2,7 @@
 # edl.bash - completion of edl(1) for bash: verbs and options as the command itself tells them, jobs and nodes that there are
 _edl_words() { # VERB: its options; without: the verbs
     if [ $# = 0 ]; then
-        edl --help 2>/dev/null | sed -n '/^Every verb/q; s/^  \([a-z][a-z]*\)  .*/\1/p'
+        edl --help 2>/dev/null | sed -n '/^Every verb/q; s/^  \([a-z][a-z-]*\)  .*/\1/p'
     else
         edl "$1" --help 2>/dev/null | sed -n 's/^  *\(-[a-z0-9], \)\?\(--[a-z_-]*\).*/\2/p'
     fi
@@ -18,7 +18,7 @@ _edl() {
     else
         case $verb in
         help) words=$(_edl_words) ;;
-        show | why | hosts | logs | fetch | wait | kill | scale) words=$(timeout 1 edl ps --json 2>/dev/null | sed -n 's/^ *"name": *"\([A-Za-z0-9._-]*\)".*/\1/p') ;;
+        exec | shell | attach | port-forward | show | why | hosts | logs | fetch | wait | kill | scale) words=$(timeout 1 edl ps --json 2>/dev/null | sed -n 's/^ *"name": *"\([A-Za-z0-9._-]*\)".*/\1/p') ;;
         model) [ "$COMP_CWORD" = 2 ] && words="show nearest csv" ;;
         recordio)
             if [ "$COMP_CWORD" = 2 ]; then words="cat index check convert split"; else mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; fi

@@ -14,7 +14,7 @@ static const struct {
     { "cancel", "edl kill" },    { "scancel", "edl kill" },   { "delete", "edl kill" },
     { "rm", "edl kill" },        { "describe", "edl show" },  { "get", "edl show" },
     { "jobs", "edl ps" },        { "list", "edl ps" },        { "info", "edl show" },
-    { "sinfo", "edl nodes" },    { "cp", "edl fetch" },       { "output", "edl logs" },
+    { "sinfo", "edl nodes" },    { "ssh", "edl shell" },      { "output", "edl logs" },
     { "login", NULL },           { "web", "edl token" },      { "sbatch", "edl submit" },
     { "salloc", "edl submit" },  { "sacct", "edl ps --all" }, { "hold", "edl scale" },
     { "requeue", "edl submit" }, { "stop", "edl kill" },      { "SQUEUE", "edl ps" },
