@@ -23,6 +23,7 @@
 
 #define SSHD "/usr/sbin/sshd"
 #define KEYGEN "/usr/bin/ssh-keygen"
+#define CHROOT "/run/sshd"
 #define STATUS_NO_PROGRAM 127
 #define STATUS_FAILED 255
 
@@ -90,7 +91,7 @@ static int write_config(const char *folder)
         return -errno;
     (void)fprintf(file,
                   "HostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\nPidFile none\n"
-                  "UsePAM no\nStrictModes no\nPasswordAuthentication no\n"
+                  "LogLevel ERROR\nUsePAM no\nStrictModes no\nPasswordAuthentication no\n"
                   "KbdInteractiveAuthentication no\nPubkeyAuthentication yes\n"
                   "PermitRootLogin prohibit-password\nPermitUserEnvironment no\nPermitTunnel no\n"
                   "X11Forwarding no\nGatewayPorts no\nPrintMotd no\nPrintLastLog no\n"
@@ -149,6 +150,14 @@ static int make_key(const char *folder)
     return run(argv, true);
 }
 
+/* make_chroot - the empty folder that sshd wants of a machine as root; its own service makes it at
+ * each start of that (sshd(8)) */
+static void make_chroot(void)
+{
+    if (geteuid() == 0)
+        (void)mkdir(CHROOT, 0755);
+}
+
 static int run_sshd(const char *folder)
 {
     _cleanup_free_ char *config = text_format("%s/sshd_config", folder);
@@ -205,6 +214,7 @@ int session_sshd(const char *key)
     /* its folder is removed whoever ends it: sshd ends when its connection does */
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
+    make_chroot();
     (void)umask(0077);
     tell_terminals();
     folder = make_folder();
