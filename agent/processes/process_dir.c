@@ -24,10 +24,12 @@
 #define SUPERVISOR_BYTES 4096 /* of the next supervisor.json, as groups mostly are called */
 
 #define PROMISE "promise"
+#define SESSION_OOMS "session_ooms"
 
 static const char *const known_files[] = {
-    "order.json",           "supervisor.json", "exit.json", ".order.json.tmp",
-    ".supervisor.json.tmp", ".exit.json.tmp",  PROMISE,     PROGRAM_INPUT_FIFO
+    "order.json",      "supervisor.json",      "exit.json",
+    ".order.json.tmp", ".supervisor.json.tmp", ".exit.json.tmp",
+    PROMISE,           PROGRAM_INPUT_FIFO,     SESSION_OOMS
 };
 
 static int write_all(int fd, const char *data, size_t size)
@@ -287,6 +289,24 @@ uint64_t process_dir_read_promise(int dir_fd)
         return 0;
     text[strcspn(text, "\n")] = '\0';
     return parse_u64(text, &within_us) == 0 ? within_us : 0;
+}
+
+/* A byte for each: sessions write beside each other. */
+void process_dir_note_ooms(int dir_fd, uint64_t n)
+{
+    static const char bytes[64] = { 0 };
+    _cleanup_close_ int fd =
+        openat(dir_fd, SESSION_OOMS, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd != -1)
+        (void)write_all(fd, bytes, MIN_OF(n, sizeof bytes));
+}
+
+uint64_t process_dir_read_ooms(int dir_fd)
+{
+    struct stat st;
+
+    return fstatat(dir_fd, SESSION_OOMS, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error)

@@ -77,6 +77,12 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
 int process_dir_write_promise(int dir_fd, uint64_t within_us);
 uint64_t process_dir_read_promise(int dir_fd);
 
+/* process_dir_note_ooms - so many programs of sessions (agent/session) were killed in its control
+ * group as its memory was used up: not the end of its own program. process_dir_read_ooms - of all
+ * sessions */
+void process_dir_note_ooms(int dir_fd, uint64_t n);
+uint64_t process_dir_read_ooms(int dir_fd);
+
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error);
 
 /* process_dir_forget_unstarted - removes the folder if nothing of it ever ran and nothing does; a

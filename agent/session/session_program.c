@@ -26,6 +26,7 @@
 #include "agent/supervisor/killtree.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/json_read.h"
 #include "shared/macro.h"
 
 #define TERMINAL_GROUP 5 /* tty, of every Debian */
@@ -43,16 +44,34 @@ struct program {
     struct session_inlet in;
     struct session_outlet out, err;
     unsigned n_open;           /* of out and err */
+    uint64_t oom_kills;        /* in the groups of the process, when it began */
     struct killtree_main tree; /* the program, and what it leaves behind */
 };
 
 /* ---- its end ---- */
+
+/* note_ooms - as long as a program of a session is there, it is the one that is taken: the process
+ * does not end by that, and is not told to have */
+static void note_ooms(struct program *program)
+{
+    struct session_target *target = &program->session->target;
+    uint64_t kills = cgroup_oom_kills(&target->record.cgroup);
+    char text[256];
+
+    if (kills <= program->oom_kills)
+        return;
+    process_dir_note_ooms(target->dir_fd, kills - program->oom_kills);
+    program->oom_kills = kills;
+    cgroup_describe_oom(json_u64(target->order, "memory_bytes"), text, sizeof text);
+    session_wire_note(program->session->wire, text);
+}
 
 static void say_how(struct program *program)
 {
     struct session *session = program->session;
     int status = program->tree.status;
 
+    note_ooms(program);
     if (WIFEXITED(status))
         session_say_exit(session, false, WEXITSTATUS(status));
     else if (WTERMSIG(status) == SIGKILL && !session_target_lives(&session->target))
@@ -341,6 +360,7 @@ static int start(struct session *session, struct edl_error *error)
         r = session_target_look(&session->config, &session->target, error);
     if (r < 0)
         return r;
+    program->oom_kills = cgroup_oom_kills(&session->target.record.cgroup);
     session_command_choose(&session->config, &session->target, &program->command);
     r = open_files(program, theirs, error);
     program->start = (struct session_start){ .target = &session->target,

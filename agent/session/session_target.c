@@ -28,6 +28,7 @@
 #define STATUS_SIZE 8192
 #define PATH_SIZE 64
 #define LINK_SIZE 512
+#define LIMIT_NAME_SIZE 26 /* in front of the figures, in /proc/PID/limits */
 
 void session_target_name(const struct session_config *config, char *ret, size_t size)
 {
@@ -145,8 +146,8 @@ int session_target_open(const struct session_config *config, struct session_targ
     if (ret->dir_fd < 0)
         return gone(config, error);
     r = process_dir_read_order(ret->dir_fd, &ret->order, error);
-    if (r < 0)
-        return r;
+    if (r < 0) /* the folder is being removed */
+        return r == -ENOENT ? gone(config, error) : r;
     r = find(config, ret, error);
     return r < 0 ? r : check_account(config, ret, error);
 }
@@ -266,6 +267,32 @@ static uint64_t status_number(const char *status, const char *key, int base, uin
     return at != NULL ? strtoull(at + strlen(key), NULL, base) : absent;
 }
 
+static bool limit_of(const char *text, rlim_t *ret)
+{
+    char *end;
+
+    *ret = RLIM_INFINITY;
+    if (streq(text, "unlimited"))
+        return true;
+    *ret = strtoull(text, &end, 10);
+    return end != text && *end == '\0';
+}
+
+int session_target_limits(const char *text, struct rlimit ret[RLIM_NLIMITS])
+{
+    char soft[24], hard[24];
+
+    for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
+        text = strchr(text, '\n'); /* behind the heading, or the one before */
+        if (text == NULL || strcspn(text + 1, "\n") < LIMIT_NAME_SIZE ||
+            sscanf(text + 1 + LIMIT_NAME_SIZE, "%23s %23s", soft, hard) != 2 ||
+            !limit_of(soft, &ret[i].rlim_cur) || !limit_of(hard, &ret[i].rlim_max))
+            return -EINVAL;
+        text++;
+    }
+    return 0;
+}
+
 static int take_traits(const struct session_target *target, struct session_traits *ret)
 {
     pid_t pid = target->record.child_pid;
@@ -280,10 +307,10 @@ static int take_traits(const struct session_target *target, struct session_trait
     ret->bounding = status_number(status, "\nCapBnd:", 16, 0);
     ret->nice = getpriority(PRIO_PROCESS, (id_t)pid);
     ret->has_cpus = sched_getaffinity(pid, sizeof ret->cpus, &ret->cpus) == 0;
-    for (int i = 0; i < (int)RLIM_NLIMITS; i++)
-        if (prlimit(pid, (__rlimit_resource_t)i, NULL, &ret->limits[i]) == -1)
-            return -errno;
-    return 0;
+    free(status);
+    status = NULL;
+    r = read_whole(pid, "limits", STATUS_SIZE, &status, &size);
+    return r < 0 ? r : session_target_limits(status, ret->limits);
 }
 
 int session_target_look(const struct session_config *config, struct session_target *target,

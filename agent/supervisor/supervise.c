@@ -570,7 +570,7 @@ static void describe(struct supervisor *s, struct exit_record *ret)
             describe_words(s, ret);
     }
     if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
-        cgroup_oom_kills(&s->grouping.paths) > 0)
+        cgroup_oom_kills(&s->grouping.paths) > process_dir_read_ooms(s->dir_fd))
         cgroup_describe_oom(json_u64(s->order, "memory_bytes"), ret->reason, sizeof ret->reason);
     ret->orphans_reaped = s->main_child.orphans;
     if (child_failure(&s->child, &s->spec, &failure) < 0) {

@@ -65,6 +65,7 @@ unified=/sys/fs/cgroup
 if differs "$(cat "/proc/$program/cgroup")" "$(cat /proc/self/cgroup)" && [ -e "$unified$group/cgroup.procs" ]; then
     wants 137 "$(status_of session -- "$python" -c 'b = bytearray(300 << 20)')" 'more memory than the process has'
     lives "$program" || fail 'a session took the memory of the process'
+    grep -q '^out of memory: ' "$work/err" || fail "nobody says why: $(cat "$work/err")"
     echo 1 >"$unified$group/cgroup.freeze"
     session --then ready -- sh -c 'echo written' >"$work/out" 2>"$work/err" &
     await 20 'the session is in the group' eval '[ -n "$(find "$unified$group" -name "session-*")" ]'
@@ -137,6 +138,8 @@ kill -TERM "$program"
 status=0
 wait $holder || status=$?
 [ $status = 143 ] || fail "attach ends with $status: $(cat "$work/err")"
+await 20 'the end is told' job_is j failed
+edl ps --all | grep -q 'signal 15: SIGTERM$' || fail "its end is told as another one: $(edl ps --all)"
 wants 255 "$(status_of session -- true)" 'a process that has ended'
 holds '.text | startswith("process worker-0 of job j does not run on node n1 any more")' <"$work/err" || fail "it says $(cat "$work/err")"
 await 20 'nothing is left' silent eval 'mine 2>/dev/null || true'

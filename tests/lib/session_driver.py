@@ -151,7 +151,7 @@ class Alone(Person):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                while size := int(self.rfile.readline(), 16):
+                while size := int(self.rfile.readline().strip() or b"0", 16):
                     person.take(self.rfile.read(size))
                     self.rfile.readline()
                 self.rfile.readline()
@@ -168,7 +168,10 @@ class Alone(Person):
                         piece = person.pieces.pop(0)
                     if not piece:
                         break
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                    try:
+                        self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                    except OSError:
+                        return
                 self.wfile.write(b"0\r\n\r\n")
 
             def log_message(self, *_):
@@ -176,6 +179,7 @@ class Alone(Person):
 
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
+        server.handle_error = lambda *_: None  # edl-session was killed
         threading.Thread(target=server.serve_forever, daemon=True).start()
         build = os.environ["EDL_BUILD_DIR"]
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
