@@ -520,7 +520,8 @@ static int open_link(struct agent *a, struct edl_error *error)
                                                           .layout = &a->layout,
                                                           .server = a->member.server,
                                                           .ca = a->member.ca_path,
-                                                          .boot_id = a->boot_id });
+                                                          .boot_id = a->boot_id,
+                                                          .by_systemd = a->by_systemd });
     a->workspaces =
         workspaces_new(&(struct workspaces_config){ .event = a->event,
                                                     .link = a->link,
@@ -552,6 +553,7 @@ static int open_launcher(struct agent *a, const char *supervisor, struct launche
                              " not root; use --runtime direct");
     possible = possible && a->options->runtime != AGENT_RUNTIME_DIRECT;
     agent_open_limits(a, possible);
+    a->by_systemd = possible;
     *ret = possible ? unit_launcher_new(a->event, supervisor, a->layout.state_dir)
                     : spawner_new(a->event, supervisor);
     return 0;

@@ -107,15 +107,31 @@ static void be_first_to_go(void)
         (void)!write(fd, OOM_SCORE_ADJ_SESSION, strlen(OOM_SCORE_ADJ_SESSION));
 }
 
-/* take_limits - and whatever else the kernel says of its program; more than ours we get only as
- * root */
+/* take_limit - where we may not have as much, what we have: it is never more than the process's */
+static int take_limit(int resource, struct rlimit limit)
+{
+    struct rlimit ours;
+
+    if (setrlimit((__rlimit_resource_t)resource, &limit) == 0)
+        return 0;
+    if (errno != EPERM || getrlimit((__rlimit_resource_t)resource, &ours) == -1)
+        return -errno;
+    limit.rlim_max = MIN_OF(limit.rlim_max, ours.rlim_max);
+    limit.rlim_cur = MIN_OF(limit.rlim_cur, limit.rlim_max);
+    return setrlimit((__rlimit_resource_t)resource, &limit) == 0 ? 0 : -errno;
+}
+
+/* take_limits - and whatever else the kernel says of its program */
 static void take_limits(const struct session_target *target, int status_fd)
 {
     const struct session_traits *traits = &target->traits;
 
-    for (int i = 0; i < (int)RLIM_NLIMITS; i++)
-        if (setrlimit((__rlimit_resource_t)i, &traits->limits[i]) == -1 && !target->ours_only)
-            fail(status_fd, STEP_LIMITS, errno);
+    for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
+        int r = take_limit(i, traits->limits[i]);
+
+        if (r < 0)
+            fail(status_fd, STEP_LIMITS, -r);
+    }
     if (traits->has_cpus)
         (void)sched_setaffinity(0, sizeof traits->cpus, &traits->cpus);
     (void)setpriority(PRIO_PROCESS, 0, traits->nice);

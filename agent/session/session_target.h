@@ -60,6 +60,10 @@ int session_target_open(const struct session_config *config, struct session_targ
 int session_target_look(const struct session_config *config, struct session_target *target,
                         struct edl_error *error);
 
+/* session_target_limits - the text of /proc/PID/limits: prlimit(2) is refused to a root that lacks
+ * CAP_SYS_RESOURCE. Pure. -EINVAL */
+int session_target_limits(const char *text, struct rlimit ret[RLIM_NLIMITS]);
+
 /* session_target_lives - its program does */
 bool session_target_lives(const struct session_target *target);
 

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/pidfd.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "agent/groups/unit_helper.h"
 #include "agent/layout.h"
 #include "agent/link/link.h"
 #include "agent/processes/errand.h"
@@ -30,6 +32,7 @@
 #include "shared/macro.h"
 
 #define SESSIONS_MAX 512 /* listed; more is not an order but a mistake */
+#define UNIT_SIZE 64
 #define PATIENCE_US (15 * USEC_PER_SEC)
 
 struct open_session {
@@ -37,16 +40,27 @@ struct open_session {
     char id[SESSION_ID_SIZE];
     char *process_dir;       /* owned; "": no process was understood */
     bool listed;             /* mark of sessions_follow */
-    struct helper helper;    /* owned; pidfd -1: it is over */
-    sd_event_source *ended;  /* owned; its pidfd */
+    struct helper helper;    /* owned; of a unit only its fd is ours. Both -1: it is over */
+    sd_event_source *ended;  /* owned; its pidfd, of a unit the other end of the socket */
     sd_event_source *killer; /* owned; NULL: nobody asked it to end */
     struct open_session *prev, *next;
 };
 
 struct sessions {
     struct sessions_config config;
-    struct open_session *list; /* owned */
+    struct unit_helpers *units; /* owned; NULL: they are our children */
+    struct open_session *list;  /* owned */
 };
+
+static bool is_over(const struct open_session *session)
+{
+    return session->ended == NULL;
+}
+
+static void name_unit(const struct open_session *session, char ret[UNIT_SIZE])
+{
+    (void)snprintf(ret, UNIT_SIZE, "edl-session-%s.service", session->id);
+}
 
 /* ---- the end ---- */
 
@@ -59,6 +73,14 @@ static void session_free(struct open_session *session)
     (void)safe_close(session->helper.pidfd);
     free(session->process_dir);
     free(session);
+}
+
+static void settle(struct open_session *session)
+{
+    session->ended = sd_event_source_disable_unref(session->ended);
+    session->killer = sd_event_source_disable_unref(session->killer);
+    session->helper.fd = safe_close(session->helper.fd);
+    session->helper.pidfd = safe_close(session->helper.pidfd);
 }
 
 static int on_ended(sd_event_source *source, int fd, uint32_t revents, void *userdata);
@@ -82,24 +104,44 @@ static int on_ended(sd_event_source *source, int fd, uint32_t revents, void *use
     (void)source;
     (void)revents;
     (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
-    session->ended = sd_event_source_disable_unref(session->ended);
-    session->killer = sd_event_source_disable_unref(session->killer);
-    session->helper.fd = safe_close(session->helper.fd);
-    session->helper.pidfd = safe_close(session->helper.pidfd);
+    settle(session);
     if (info.si_code != CLD_EXITED && session->process_dir[0] != '\0')
         sweep(session);
-    if (!session->listed && session->helper.pidfd < 0)
+    if (!session->listed && is_over(session))
         session_free(session);
     return 0;
 }
 
-static int on_patience_over(sd_event_source *source, uint64_t usec, void *userdata)
+/* on_unit_ended - its end of the socket is closed; systemd sweeps behind it */
+static int on_unit_ended(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     struct open_session *session = userdata;
 
     (void)source;
+    (void)fd;
+    (void)revents;
+    settle(session);
+    if (!session->listed)
+        session_free(session);
+    return 0;
+}
+
+static void kill_it(const struct open_session *session)
+{
+    char unit[UNIT_SIZE];
+
+    name_unit(session, unit);
+    if (session->helper.pidfd >= 0)
+        (void)pidfd_send_signal(session->helper.pidfd, SIGKILL, NULL, 0);
+    else
+        unit_helper_stop(session->sessions->units, unit);
+}
+
+static int on_patience_over(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    (void)source;
     (void)usec;
-    (void)pidfd_send_signal(session->helper.pidfd, SIGKILL, NULL, 0);
+    kill_it(userdata);
     return 0;
 }
 
@@ -108,10 +150,10 @@ static void end(struct open_session *session)
 {
     if (session->killer != NULL)
         return;
-    session->helper.fd = safe_close(session->helper.fd);
+    (void)shutdown(session->helper.fd, SHUT_WR);
     if (sd_event_add_time_relative(session->sessions->config.event, &session->killer,
                                    CLOCK_BOOTTIME, PATIENCE_US, 0, on_patience_over, session) < 0)
-        (void)pidfd_send_signal(session->helper.pidfd, SIGKILL, NULL, 0);
+        kill_it(session);
 }
 
 /* ---- the beginning ---- */
@@ -145,21 +187,55 @@ static int tell(int fd, const json_t *document, struct edl_error *error)
     return r;
 }
 
-static int start(struct open_session *session, const json_t *document, struct edl_error *error)
+static int start_child(struct open_session *session, const char *program, struct edl_error *error)
 {
-    const struct sessions_config *config = &session->sessions->config;
-    _cleanup_free_ char *program = text_format("%s/edl-session", config->layout->program_dir);
     const char *const argv[] = { program, NULL };
     const int numbers[] = { STDIN_FILENO };
     int r = helper_start(argv, numbers, ELEMENTS(numbers), &session->helper, error);
 
     if (r < 0)
         return r;
-    r = sd_event_add_io(config->event, &session->ended, session->helper.pidfd, EPOLLIN, on_ended,
-                        session);
+    r = sd_event_add_io(session->sessions->config.event, &session->ended, session->helper.pidfd,
+                        EPOLLIN, on_ended, session);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+static int start_unit(struct open_session *session, const char *program, struct edl_error *error)
+{
+    const char *const argv[] = { program, NULL };
+    const char *const after[] = { program, "--sweep", session->process_dir, session->id, NULL };
+    _cleanup_close_ int theirs = -1;
+    char unit[UNIT_SIZE];
+    int ends[2], r;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+        return edl_error_errno(error, -errno, "cannot make a socket");
+    session->helper.fd = ends[0];
+    theirs = ends[1];
+    name_unit(session, unit);
+    r = unit_helper_start(session->sessions->units,
+                          &(struct unit_helper_plan){ .name = unit,
+                                                      .description =
+                                                          "session inside a process of an EDL job",
+                                                      .argv = argv,
+                                                      .after = after,
+                                                      .stdin_fd = theirs },
+                          error);
     if (r < 0)
-        return edl_error_errno(error, r, "the event loop");
-    return tell(session->helper.fd, document, error);
+        return r;
+    r = sd_event_add_io(session->sessions->config.event, &session->ended, session->helper.fd,
+                        EPOLLIN, on_unit_ended, session);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+static int start(struct open_session *session, const json_t *document, struct edl_error *error)
+{
+    const struct sessions_config *config = &session->sessions->config;
+    _cleanup_free_ char *program = text_format("%s/edl-session", config->layout->program_dir);
+    int r = config->by_systemd ? start_unit(session, program, error)
+                               : start_child(session, program, error);
+
+    return r < 0 ? r : tell(session->helper.fd, document, error);
 }
 
 static void add(struct sessions *sessions, const json_t *entry, const char *id, json_t *accounts)
@@ -180,7 +256,7 @@ static void add(struct sessions *sessions, const json_t *entry, const char *id, 
     document = document_of(session, entry, accounts);
     if (start(session, document, &error) < 0) {
         (void)log_failure(&error, "session %s", id);
-        if (session->helper.pidfd >= 0)
+        if (!is_over(session))
             end(session);
     }
     json_decref(document);
@@ -220,7 +296,7 @@ void sessions_follow(struct sessions *sessions, const json_t *array, json_t *acc
     {
         if (session->listed)
             continue;
-        if (session->helper.pidfd < 0)
+        if (is_over(session))
             session_free(session);
         else
             end(session);
@@ -232,6 +308,8 @@ struct sessions *sessions_new(const struct sessions_config *config)
     struct sessions *sessions = xcalloc(1, sizeof *sessions);
 
     sessions->config = *config;
+    if (config->by_systemd)
+        sessions->units = unit_helpers_new(config->event);
     return sessions;
 }
 
@@ -243,6 +321,7 @@ struct sessions *sessions_free(struct sessions *sessions)
         return NULL;
     DL_FOREACH_SAFE(sessions->list, session, next)
     session_free(session);
+    (void)unit_helpers_free(sessions->units);
     free(sessions);
     return NULL;
 }

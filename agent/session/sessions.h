@@ -7,6 +7,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <systemd/sd-event.h>
 
 struct layout;
@@ -22,6 +23,7 @@ struct sessions_config {
     const struct layout *layout; /* borrowed */
     const char *server, *ca;     /* borrowed; ca: NULL: none */
     const char *boot_id;         /* borrowed */
+    bool by_systemd;             /* each is a unit, as supervisors are */
 };
 
 struct sessions *sessions_new(const struct sessions_config *config);

@@ -140,6 +140,28 @@ TEST(test_who_is_not_understood_can_still_be_answered)
     json_decref(document);
 }
 
+/* ---- limits ---- */
+
+TEST(test_limits_are_the_kernels_lines_in_their_order)
+{
+    struct rlimit limits[RLIM_NLIMITS], expected;
+    char text[8192] = "";
+    FILE *file = fopen("/proc/self/limits", "re");
+
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    assert_int_equal(session_target_limits(text, limits), 0);
+    for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
+        assert_int_equal(getrlimit((__rlimit_resource_t)i, &expected), 0);
+        assert_int_equal(limits[i].rlim_cur, expected.rlim_cur);
+        assert_int_equal(limits[i].rlim_max, expected.rlim_max);
+    }
+    text[strlen(text) / 2] = '\0';
+    assert_int_equal(session_target_limits(text, limits), -EINVAL);
+    assert_int_equal(session_target_limits("", limits), -EINVAL);
+}
+
 /* ---- which program ---- */
 
 static void choose(const char *kind, const char *shell, bool with_terminal,
