@@ -54,7 +54,7 @@ struct agent {
     json_t
         *cgroup_home; /* where control groups of processes are made; NULL: nowhere, or by systemd */
     json_t *limits;   /* those that are held, in words */
-    bool by_systemd; /* processes are units */
+    bool by_systemd;  /* processes are units */
     struct runtime *runtime;
     struct folder_remover *remover;
     struct process_table table;

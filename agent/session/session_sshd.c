@@ -93,7 +93,8 @@ static int write_config(const char *folder)
                   "HostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\nPidFile none\n"
                   "LogLevel ERROR\nUsePAM no\nStrictModes no\nPasswordAuthentication no\n"
                   "KbdInteractiveAuthentication no\nPubkeyAuthentication yes\n"
-                  "PermitRootLogin prohibit-password\nPermitUserEnvironment no\nPermitTunnel no\n"
+                  "LogLevel ERROR\nPermitRootLogin prohibit-password\nPermitUserEnvironment "
+                  "no\nPermitTunnel no\n"
                   "X11Forwarding no\nGatewayPorts no\nPrintMotd no\nPrintLastLog no\n"
                   "AcceptEnv LANG LC_* COLORTERM TERM_PROGRAM\nSubsystem sftp internal-sftp\n",
                   folder, folder);

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Nothing of a session is left when any party is killed: the person's end, edl-session (either of its two processes, and both), the
+# agent, the scheduler, the program of the process; and the job notices none but the last. What is left is looked for by what the
+# session's program is called, in whatever session, group or daemon it went.
+# Takes 40 s: seven ends, EDL_ROUNDS times (2), each with a grace of two seconds, and three with a new start of something
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 1
+rounds=${EDL_ROUNDS:-2}
+mark=17$((RANDOM % 9000 + 1000)) # of this test's programs: sleep MARK
+cat >"$work/job.json" <<'END'
+{"name": "j", "fault_tolerant": true, "restart": {"max": 1000, "backoff": "100ms"}, "roles": [{"role": "worker", "command": ["sleep", "100000"], "min": 1, "max": 1, "cpu": "200m", "memory": "96Mi"}]}
+END
+edl submit "$work/job.json" >/dev/null
+runs() { [ "$(pids j worker | wc -w)" = 1 ]; }
+await 60 'it runs' runs
+left() { pgrep -f "sleep $mark" || pgrep -f "^$EDL_BUILD_DIR/edl-session" || find /sys/fs/cgroup -path '*/edl-*.worker.*/session-*' 2>/dev/null | grep . || true; }
+session() { timeout 100 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
+hold() {
+    : >"$work/err"
+    # a child, one in the background, one in a session of its own, a daemon: each is to be found
+    session --hold --then ready --pty 24x80 -- bash -c "sleep $mark & setsid sleep $mark & (setsid nohup sleep $mark >/dev/null 2>&1 &); trap '' HUP TERM; while :; do sleep $mark; done" >"$work/out" 2>"$work/err" &
+    holder=$!
+    await 60 'the session is there' grep -q ready "$work/err"
+    await 60 'all of it' eval '[ "$(pgrep -fc "^sleep $mark")" -ge 4 ]'
+}
+driver_of() { pgrep -P "$(pgrep -P "$1")"; }
+both() { pgrep -f "^$EDL_BUILD_DIR/edl-session$" | sort -n; }
+daemon() { pgrep -o -f -- "$1 .*$work"; }
+nodes_ready() { api GET /nodes | holds '.nodes | all(.state == "ready")'; }
+# the scheduler first answers, then has heard its node
+works() { scheduler_answers && nodes_ready && runs && [ "$(session -- echo it-works 2>/dev/null)" = it-works ]; }
+
+end_driver() { kill -9 "$(driver_of $holder)"; }
+end_keeper() { kill -9 "$(both | head -n 1)"; }
+end_session() { kill -9 "$(both | tail -n 1)"; }
+end_both() { kill -9 $(both); }
+end_agent() { kill -9 "$(daemon edl-agent)"; }
+end_scheduler() { kill -9 "$(daemon edl-scheduler)"; }
+end_program() { kill -9 "$(pids j worker)"; }
+
+for ((round = 1; round <= rounds; round++)); do
+    for end in driver keeper session both agent scheduler program; do
+        await 100 'a session can be had' works
+        before=$(pids j worker)
+        hold
+        end_$end
+        await 60 "nothing is left, round $round, of a session whose $end was killed" silent left
+        status=0
+        wait $holder || status=$?
+        [ $end = driver ] || [ $status = 255 ] || fail "the person sees $status when the $end was killed: $(cat "$work/err")"
+        [ $end = program ] || lives "$before" || fail "the job noticed that the $end was killed"
+    done
+done
+await 100 'a session can be had' works
+edl kill j >/dev/null
+await 60 'it is over' job_is j killed
+await 60 'nothing is left' silent left
+cluster_stop
