@@ -2,6 +2,7 @@
 /* group_use.c - see group_use.h */
 #include "agent/idle/group_use.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define SUPERVISOR "edl-supervisor"
 #define ENVIRON_MAX (256 * 1024)
 #define GENERATIONS_MAX 100
+#define GROUPS_DEPTH 8
 
 /* what tells our process from all others of its node, in the order of no environment */
 static const char *const names[] = { "EDL_SOCKET", "EDL_JOB_ID", "EDL_ROLE", "EDL_INDEX",
@@ -140,25 +142,43 @@ static uint64_t rusage_us(int who)
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
+/* has_others - in the group of this folder, or below it, where each session has one of its own */
+static bool has_others(const char *folder, pid_t helper, int depth)
+{
+    _cleanup_free_ char *path = text_format("%s/cgroup.procs", folder);
+    _cleanup_fclose_ FILE *procs = fopen(path, "re");
+    _cleanup_closedir_ DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    int pid;
+
+    while (procs != NULL && fscanf(procs, "%d", &pid) == 1)
+        if (pid != getpid() && pid != helper)
+            return true;
+    while (dir != NULL && depth > 0 && (entry = readdir(dir)) != NULL) {
+        _cleanup_free_ char *below = text_format("%s/%s", folder, entry->d_name);
+
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+            has_others(below, helper, depth - 1))
+            return true;
+    }
+    return false;
+}
+
 static bool look_at_group(struct group_use *use, pid_t helper, uint64_t helper_us,
                           uint64_t *ret_used_us, bool *ret_others)
 {
-    _cleanup_free_ char *path =
-        text_format("%s%s/cgroup.procs", cgroup_unified_root(), use->paths.unified);
-    _cleanup_fclose_ FILE *procs = fopen(path, "re");
-    uint64_t own_us;
+    _cleanup_free_ char *folder = text_format("%s%s", cgroup_unified_root(), use->paths.unified);
     struct cgroup_stat stat;
-    int pid;
+    uint64_t own_us;
 
-    if (procs == NULL || !cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), &use->paths,
-                                           &use->absent, &stat))
+    if (!cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), &use->paths, &use->absent,
+                          &stat) ||
+        stat.cpu_used_us == NEVER_US)
         return false;
     own_us = rusage_us(RUSAGE_SELF) + helper_us;
     *ret_used_us = stat.cpu_used_us - MIN_OF(own_us, stat.cpu_used_us);
-    *ret_others = false;
-    while (!*ret_others && fscanf(procs, "%d", &pid) == 1)
-        *ret_others = pid != getpid() && pid != helper;
-    return stat.cpu_used_us != NEVER_US;
+    *ret_others = has_others(folder, helper, GROUPS_DEPTH);
+    return true;
 }
 
 /* ---- one process after the other ---- */

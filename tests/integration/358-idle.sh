@@ -26,7 +26,7 @@ while time.monotonic() < end:
 open(sys.argv[1] + "/worked", "w").close()
 time.sleep(1000)
 END
-# whoever has a session: in the group of the process, where that is its own, and with its environment
+# as a session: in a group below that of the process, where that is its own, and with its environment
 cat >"$work/visitor" <<'END'
 import os, sys
 pid = sys.argv[1]
@@ -34,7 +34,9 @@ environ = dict(word.split(b"=", 1) for word in open(f"/proc/{pid}/environ", "rb"
 group = next(line[3:].strip() for line in open(f"/proc/{pid}/cgroup") if line.startswith("0::"))
 for root in "/sys/fs/cgroup", "/sys/fs/cgroup/unified":
     try:
-        with open(f"{root}{group}/cgroup.procs", "w") as procs:
+        if group != "/":
+            os.mkdir(f"{root}{group}/session-test")
+        with open(f"{root}{group}/session-test/cgroup.procs", "w") as procs:
             procs.write("0")
     except OSError:
         pass
