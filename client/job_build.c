@@ -17,6 +17,7 @@
 #include "client/options.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -95,6 +96,25 @@ static int add_after(json_t *spec, const struct job_build *build, struct edl_err
         (void)json_object_set(spec, "after", after);
     json_decref(after);
     return r;
+}
+
+/* add_time_limit - also in Slurm's forms that no other time has: 1:30:00, 2-12 */
+static int add_time_limit(json_t *spec, const char *text, struct edl_error *error)
+{
+    uint64_t us;
+
+    if (text == NULL)
+        return 0;
+    if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') {
+        (void)edl_error_set(error, -EINVAL, "--time %.40s has no unit", text);
+        return edl_error_remedy(error, "--time %.40sm for minutes, as Slurm reads it, or %.40ss",
+                                text, text);
+    }
+    (void)json_object_set_new(spec, "time_limit",
+                              strpbrk(text, ":-") != NULL && slurm_time(text, &us) == 0
+                                  ? json_sprintf("%" PRIu64 "s", us / USEC_PER_SEC)
+                                  : json_string(text));
+    return 0;
 }
 
 static int add_priority(json_t *spec, const char *text, struct edl_error *error)
@@ -252,14 +272,14 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
         (void)json_object_set_new(spec, "deadline", json_string(build->deadline));
     if (build->expected != NULL)
         (void)json_object_set_new(spec, "expected", json_string(build->expected));
-    if (build->time_limit != NULL)
-        (void)json_object_set_new(spec, "time_limit", json_string(build->time_limit));
 
     r = add_command(role, build, error);
     if (r == 0)
         r = add_dataset(spec, build, error);
     if (r == 0)
         r = add_after(spec, build, error);
+    if (r == 0)
+        r = add_time_limit(spec, build->time_limit, error);
     if (r == 0)
         r = add_priority(spec, build->priority, error);
     if (r == 0)

@@ -24,7 +24,6 @@
 #include "shared/job_document.h"
 #include "shared/json_text.h"
 #include "shared/macro.h"
-#include "shared/parse.h"
 #include "shared/printable.h"
 #include "shared/workspace_id.h"
 
@@ -37,7 +36,7 @@ bool job_options_given(const struct job_options *options)
            options->expected != NULL || options->time_limit != NULL || options->array != NULL ||
            options->user != NULL || options->shuffle != NULL || options->mode != NULL ||
            options->task_records != 0 || options->task_tries != 0 || options->after.n != 0 ||
-           options->tasks != 0 || options->name_or_tasks != NULL || options->selector.n != 0 ||
+           options->tasks.n != 0 || options->tasks.name != NULL || options->selector.n != 0 ||
            options->nodes != NULL || options->priority != NULL || options->dependency != NULL ||
            options->exports != NULL;
 }
@@ -224,43 +223,24 @@ static mode_t own_umask(void)
     return own;
 }
 
-/* settle_short - -n is of a name here and of a number in Slurm, and no job's name begins with a
- * digit */
-static int settle_short(struct job_build *build, const char *word, uint64_t *tasks,
-                        struct edl_error *error)
-{
-    uint64_t n = 0;
-    bool is_number = word != NULL && parse_u64(word, &n) == 0 && n > 0;
-
-    if (word == NULL || (is_number && (*tasks == 0 || *tasks == n))) {
-        *tasks = is_number ? n : *tasks;
-        return 0;
-    }
-    if (is_number)
-        return edl_error_set(error, -EINVAL, "-n and --ntasks say different numbers");
-    if (build->name != NULL)
-        return edl_error_set(error, -EINVAL, "-n and --name say different names");
-    build->name = word;
-    return 0;
-}
-
 /* settle_tasks - how many instances, by a word of Slurm */
-static int settle_tasks(struct job_build *build, const struct job_options *options,
+static int settle_tasks(struct job_build *build, const struct job_tasks *tasks,
                         struct edl_error *error)
 {
-    uint64_t tasks = options->tasks;
-    int r = settle_short(build, options->name_or_tasks, &tasks, error);
-
-    if (r < 0)
+    if (tasks->name != NULL && build->name != NULL) {
+        (void)edl_error_set(error, -EINVAL, "-n and --name say two names");
         return edl_error_remedy(error, "leave one of them out");
-    if (tasks == 0)
+    }
+    if (tasks->name != NULL)
+        build->name = tasks->name;
+    if (tasks->n == 0)
         return 0;
     if (build->min != 0 || build->max != 0) {
         (void)edl_error_set(error, -EINVAL,
                             "--ntasks (-n) and --min or --max both say how many instances");
         return edl_error_remedy(error, "leave --ntasks out");
     }
-    build->min = build->max = tasks;
+    build->min = build->max = tasks->n;
     return 0;
 }
 
@@ -304,7 +284,7 @@ int job_from_command(const struct server *server, const struct job_options *opti
 
     build.workspace = workspace;
     if (r == 0)
-        r = settle_tasks(&build, options, error);
+        r = settle_tasks(&build, &options->tasks, error);
     if (r == 0)
         r = job_build_document(&build, &document, error);
     if (r < 0)

@@ -19,8 +19,9 @@ struct server;
 struct job_options {
     const char *name, *workspace, *dataset, *deadline, *expected, *time_limit, *array, *user,
         *shuffle, *mode;
-    const char *priority, *nodes, *dependency, *exports, *name_or_tasks;
-    uint64_t tasks, min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
+    const char *priority, *nodes, *dependency, *exports;
+    struct job_tasks tasks;
+    uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
     bool takes_input;
     struct option_list env, after, selector;
 };
@@ -29,7 +30,7 @@ struct job_options {
 #define JOB_OPTION_MAP(XX)                                                                         \
     XX("name", "NAME", "of the job, also -n NAME (default: from the command)", option_text, name,  \
        0)                                                                                          \
-    XX("ntasks", "N", "so many instances: as --min N --max N, and -n N", option_positive, tasks,   \
+    XX("ntasks", "N", "so many instances: as --min N --max N, and -n N", option_positive, tasks.n, \
        0)                                                                                          \
     XX("min", "N", "instances to start with (1)", option_positive, min, 0)                         \
     XX("max", "N", "instances at most (as --min)", option_positive, max, 0)                        \
@@ -56,7 +57,8 @@ struct job_options {
     XX("deadline", "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z", option_text,          \
        deadline, 0)                                                                                \
     XX("expected", "TIME", "how long you think it takes: 20m, 8h", option_text, expected, 0)       \
-    XX("time", "TIME", "killed when it has run for so long: 90m, 8h", option_text, time_limit, 0)  \
+    XX("time", "TIME", "killed when it has run for so long: 90m, 8h", option_text, time_limit,     \
+       't')                                                                                        \
     XX("user", "ACCOUNT", "run as (yours); anybody else: for admins", option_text, user, 0)        \
     XX("passes", "N", "passes over the dataset (its program's, or 1)", option_positive, passes, 0) \
     XX("shuffle", "SEED", "each pass in another order, which follows from the seed", option_text,  \
@@ -69,7 +71,7 @@ struct job_options {
 
 /* Words of Slurm that mean the same; --help does not list them. */
 #define SLURM_OPTION_MAP(XX)                                                                       \
-    XX("n", "NAME|N", NULL, option_text, name_or_tasks, 'n')                                       \
+    XX("n", "NAME|N", NULL, option_name_or_tasks, tasks, 'n')                                      \
     XX("job-name", "NAME", NULL, option_text, name, 'J')                                           \
     XX("cpus-per-task", "CORES", NULL, option_cores, cpu_millicores, 0)                            \
     XX("gres", "gpu:N", NULL, option_gres, gpus, 0)                                                \

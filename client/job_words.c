@@ -76,7 +76,7 @@ static const struct {
       "leave it out: SIGTERM comes first, and grace in a document says how long before" },
     { "exclusive", 0, "--cpu N with all cores of a node" },
     { "oversubscribe", 's', "leave it out, or ask for less: --cpu 0.5" },
-    { "timeout", 0, "--deadline TIME" },
+    { "timeout", 0, "--time TIME" },
     { "wrap", 0, SHELL },
     { "wait", 'W', "--follow" },
     { "test-only", 0, "edl plan in the place of edl submit" },
@@ -102,6 +102,19 @@ const char *job_words_ours(const char *word)
 }
 
 /* ---- values in Slurm's forms ---- */
+
+int option_name_or_tasks(const struct option_value *value, struct edl_error *error)
+{
+    struct job_tasks *tasks = value->field;
+    uint64_t n = 0;
+
+    (void)error;
+    if (parse_u64(value->text, &n) == 0 && n > 0)
+        tasks->n = n;
+    else
+        tasks->name = value->text;
+    return 0;
+}
 
 int option_gres(const struct option_value *value, struct edl_error *error)
 {

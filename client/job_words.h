@@ -17,6 +17,15 @@ struct option_value;
  * "-p"; NULL: nobody knows */
 const char *job_words_ours(const char *word);
 
+/* What -n says: a name here, a number in Slurm, and no job's name begins with a digit. */
+struct job_tasks {
+    uint64_t n;       /* instances; 0: not said */
+    const char *name; /* NULL: not said */
+};
+
+/* option_name_or_tasks - into a struct job_tasks */
+int option_name_or_tasks(const struct option_value *value, struct edl_error *error);
+
 /* option_gres - of a number of GPUs: "gpu:2", "gpu" */
 int option_gres(const struct option_value *value, struct edl_error *error);
 

@@ -121,7 +121,8 @@ TEST(test_submit_takes_what_is_clear)
     (void)setenv("WORDS_HERE", "seen", 1);
     assert_int_equal(EDL(NULL, NULL, "submit", "--no-upload", "-n", "2", "-c", "4", "--gres=gpu:1",
                          "-J", "mine", "-d", "afterok:7:8", "--nodelist", "n[1-2]", "--priority",
-                         "-5", "--selector", "rack=r1", "--env", "WORDS_HERE", "--", "true"),
+                         "-5", "-t", "1:30:00", "--selector", "rack=r1", "--env", "WORDS_HERE",
+                         "--", "true"),
                      STATUS_OK);
     first = sent(fixture);
     assert_non_null(strstr(first, "\"name\":\"mine\""));
@@ -131,6 +132,7 @@ TEST(test_submit_takes_what_is_clear)
     assert_non_null(strstr(first, "\"after\":[\"7\",\"8\"]"));
     assert_non_null(strstr(first, "\"nodes\":[\"n1\",\"n2\"]"));
     assert_non_null(strstr(first, "\"priority\":-5"));
+    assert_non_null(strstr(first, "\"time_limit\":\"5400s\""));
     assert_non_null(strstr(first, "\"node-selector\":{\"rack\":\"r1\"}"));
     assert_non_null(strstr(first, "\"WORDS_HERE\":\"seen\""));
     assert_int_equal(EDL(NULL, NULL, "submit", "--no-upload", "-n", "named", "--nodelist", "a,b",
@@ -159,6 +161,7 @@ TEST(test_submit_names_ours_for_the_rest)
         { "--dependency", "afterany:7", "--after JOB" },
         { "--dependency", "afterok:", "a job is missing" },
         { "--nodelist", "n[1", "no list of nodes" },
+        { "--time", "60", "--time 60m" },
         { "--priority", "high", "not a whole number" },
         { "--selector", "rack", "not KEY=VALUE" },
         { "--env", "NO_SUCH_NAME_HERE", "no such variable" },
@@ -179,7 +182,7 @@ TEST(test_submit_names_ours_for_the_rest)
     assert_int_equal(EDL(NULL, NULL, "submit", "--no-upload", "-n", "2", "--min", "3", "--",
                          "true"),
                      STATUS_BAD_INPUT);
-    assert_int_equal(EDL(NULL, NULL, "submit", "--no-upload", "-n", "2", "--ntasks", "3", "--",
+    assert_int_equal(EDL(NULL, NULL, "submit", "--no-upload", "-n", "a", "--name", "b", "--",
                          "true"),
                      STATUS_BAD_INPUT);
     assert_int_equal(EDL(NULL, NULL, "plan", "--partition", "x", "--", "true"), STATUS_BAD_INPUT);
