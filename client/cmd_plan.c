@@ -13,6 +13,7 @@
 #include "client/json_read.h"
 #include "client/plan_print.h"
 #include "client/report.h"
+#include "client/script_call.h"
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
@@ -24,6 +25,8 @@ struct plan_options {
     struct common_options common;
     struct job_options job;
     const char *drain, *scale, *role;
+    const char *upload; /* as of edl submit: no plan looks at a folder or a reader */
+    bool no_upload, follow, kill_on_interrupt;
 };
 
 #define AT(member) OPTION_FIELD(struct plan_options, member)
@@ -34,6 +37,10 @@ static const struct option_row plan_options[] = {
       AT(scale) },
     { "role", "ROLE", "with --scale: which role (default: trainer)", option_text, AT(role),
       .letter = 'r' },
+    { "upload", "DIR", NULL, option_text, AT(upload) },
+    { "no-upload", NULL, NULL, option_flag, AT(no_upload) },
+    { "follow", NULL, NULL, option_flag, AT(follow), .letter = 'f' },
+    { "kill-on-interrupt", NULL, NULL, option_flag, AT(kill_on_interrupt) },
 #define XX(name, argument, help, kind, member, key)                                                \
     { name, argument, help, kind, AT(job.member), .letter = (key) },
     JOB_OPTION_MAP(XX)
@@ -70,12 +77,13 @@ static int tell(const struct plan_options *options, const struct plan_question *
 }
 
 /* place - a folder that edl submit sends is in no node's way: where it lies changes no plan */
-static void place(struct server *server, struct job_options *job)
+static void place(struct server *server, const struct plan_options *options,
+                  struct job_options *job)
 {
     _cleanup_free_ char *here = getcwd(NULL, 0);
     struct folder_facts facts;
 
-    if (here == NULL || job->workspace != NULL)
+    if (here == NULL || job->workspace != NULL || options->no_upload)
         return;
     job_folder_look(server, here, &facts);
     if (job_folder_use(&facts) != FOLDER_THERE)
@@ -95,7 +103,7 @@ static int plan_submit(struct server *server, const struct invocation *invocatio
     int r;
 
     if (arguments->n_rest > 0)
-        place(server, &job);
+        place(server, options, &job);
     r = arguments->n_rest > 0
             ? job_from_command(server, &job, arguments, &text, &workspace, &error)
             : job_read_document(invocation, arguments->args[0], &text, &size, &error);
@@ -174,7 +182,7 @@ static int check(const struct plan_options *options, const struct option_words *
     return report_error(&error);
 }
 
-static int run(const struct invocation *invocation)
+static int run_call(const struct invocation *invocation)
 {
     const struct plan_options *options = invocation->options;
     const struct option_words *arguments = &invocation->arguments;
@@ -192,6 +200,18 @@ static int run(const struct invocation *invocation)
     else
         status = plan_submit(&server, invocation);
     server_clear(&server);
+    return status;
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct invocation *call;
+    struct script_call script;
+    int status = script_call_read(invocation, offsetof(struct plan_options, job), &script, &call);
+
+    if (status == STATUS_OK)
+        status = run_call(call);
+    script_call_clear(&script);
     return status;
 }
 

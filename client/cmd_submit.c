@@ -16,6 +16,7 @@
 #include "client/job_words.h"
 #include "client/json_read.h"
 #include "client/report.h"
+#include "client/script_call.h"
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
@@ -325,7 +326,7 @@ static int check(const struct submit_options *options, const struct option_words
     return report_error(&error);
 }
 
-static int run(const struct invocation *invocation)
+static int run_call(const struct invocation *invocation, const struct script_call *call)
 {
     const struct submit_options *options = invocation->options;
     const struct option_words *arguments = &invocation->arguments;
@@ -336,6 +337,7 @@ static int run(const struct invocation *invocation)
         worst = server_open(&options->common, &server);
     if (worst != STATUS_OK)
         return worst;
+    script_call_note(call, &options->job);
     if (arguments->n_rest > 0)
         worst = submit_command(&server, invocation);
     for (size_t i = 0; i < arguments->n_args && worst != STATUS_NO_SERVER; i++) {
@@ -345,6 +347,18 @@ static int run(const struct invocation *invocation)
     }
     server_clear(&server);
     return worst;
+}
+
+static int run(const struct invocation *invocation)
+{
+    const struct invocation *call;
+    struct script_call script;
+    int status = script_call_read(invocation, offsetof(struct submit_options, job), &script, &call);
+
+    if (status == STATUS_OK)
+        status = run_call(call, &script);
+    script_call_clear(&script);
+    return status;
 }
 
 const struct verb verb_submit = {

@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "client/job_words.h"
+#include "client/job_wrap.h"
 #include "client/json_read.h"
 #include "client/options.h"
 #include "client/text.h"
@@ -157,8 +158,20 @@ static int add_selector(json_t *role, const struct option_list *list, struct edl
 static int add_command(json_t *role, const struct job_build *build, struct edl_error *error)
 {
     json_t *command = json_array();
+    char cpus[32] = "";
+    const struct job_wrap wrap = { .output = build->output,
+                                   .error = build->error,
+                                   .slurm_env = build->slurm_env,
+                                   .many = json_u64(role, "max") > 1,
+                                   .cpus = cpus };
+    int r;
 
+    if (build->cpu_millicores >= 1000)
+        (void)snprintf(cpus, sizeof cpus, "%" PRIu64, build->cpu_millicores / 1000);
     (void)json_object_set_new(role, "command", command);
+    r = job_wrap_add(&wrap, command, error);
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < build->argc; i++)
         if (json_array_append_new(command, json_string(build->argv[i])) == -1)
             return edl_error_set(error, -EINVAL, "argument %zu of the command is not UTF-8", i);
@@ -295,7 +308,8 @@ int job_build_document(const struct job_build *build, json_t **ret, struct edl_e
     if (build->name == NULL) {
         if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
             return edl_error_errno(error, -errno, "reading random bytes");
-        derived = job_build_name(build->argv, build->argc, random);
+        derived = build->name_like != NULL ? job_build_name((char **)&build->name_like, 1, random)
+                                           : job_build_name(build->argv, build->argc, random);
     }
     json_t *document =
         json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "paddlepaddle.org/v1", "kind",

@@ -27,8 +27,11 @@ struct job_build {
     const char *mode;                                    /* NULL: collective */
     bool takes_input;                                    /* stdin: true */
     const char *priority, *nodes, *dependency, *exports; /* or NULL; job_words.h */
-    const struct option_list *selector;                  /* "KEY=VALUE", may be NULL */
-    mode_t umask;                                        /* of its processes */
+    const char *name_like;      /* the beginning of the name that is derived, or NULL */
+    const char *output, *error; /* files for the output, or NULL; job_wrap.h */
+    bool slurm_env;
+    const struct option_list *selector; /* "KEY=VALUE", may be NULL */
+    mode_t umask;                       /* of its processes */
     char **argv;
     size_t argc; /* >= 1 */
 };

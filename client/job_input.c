@@ -38,7 +38,8 @@ bool job_options_given(const struct job_options *options)
            options->task_records != 0 || options->task_tries != 0 || options->after.n != 0 ||
            options->tasks.n != 0 || options->tasks.name != NULL || options->selector.n != 0 ||
            options->nodes != NULL || options->priority != NULL || options->dependency != NULL ||
-           options->exports != NULL;
+           options->exports != NULL || options->name_like != NULL || options->output != NULL ||
+           options->error != NULL || options->slurm_env;
 }
 
 /* refuse_program - whoever writes a command where a document goes has left out the "--" */
@@ -274,6 +275,10 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .nodes = options->nodes,
         .dependency = options->dependency,
         .exports = options->exports,
+        .name_like = options->name_like,
+        .output = options->output,
+        .error = options->error,
+        .slurm_env = options->slurm_env,
         .selector = &options->selector,
         .umask = own_umask(),
         .argv = arguments->rest,

@@ -19,7 +19,8 @@ struct server;
 struct job_options {
     const char *name, *workspace, *dataset, *deadline, *expected, *time_limit, *array, *user,
         *shuffle, *mode;
-    const char *priority, *nodes, *dependency, *exports;
+    const char *priority, *nodes, *dependency, *exports, *name_like, *output, *error;
+    bool slurm_env, script;
     struct job_tasks tasks;
     uint64_t min, max, cpu_millicores, memory_bytes, gpus, passes, task_records, task_tries;
     bool takes_input;
@@ -67,6 +68,13 @@ struct job_options {
        task_records, 0)                                                                            \
     XX("task-tries", "N", "failures or deaths that skip a task (4, 5)", option_positive,           \
        task_tries, 0)                                                                              \
+    XX("output", "FILE", "its output goes there, and not to edl logs; %j: the number",             \
+       option_text, output, 'o')                                                                   \
+    XX("error", "FILE", "the same of its errors", option_text, error, 0)                           \
+    XX("name-like", "NAME", "a name of its own that begins so", option_text, name_like, 0)         \
+    XX("slurm-env", NULL, "it has variables of Slurm: SLURM_JOB_ID and more", option_flag,         \
+       slurm_env, 0)                                                                               \
+    XX("script", NULL, "FILE is a script, also without lines of options", option_flag, script, 0)  \
     SLURM_OPTION_MAP(XX)
 
 /* Words of Slurm that mean the same; --help does not list them. */

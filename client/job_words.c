@@ -23,7 +23,7 @@
 
 #define INSTANCES "--min N, or --ntasks N: so many instances, where there is room"
 #define LABELS "--selector KEY=VALUE: only nodes with that label (edl nodes lists them)"
-#define OUTPUT "leave it out: edl logs JOB prints the output, and --follow at once"
+#define OUTPUT "leave it out: --output FILE begins anew, and edl logs JOB has what no file takes"
 #define MAIL "leave it out: edl wait JOB ends with the job, and a mail can follow it"
 #define PER_INSTANCE "--memory BYTES, of each instance"
 #define GPUS "--gpus N, of each instance"
@@ -50,8 +50,6 @@ static const struct {
     { "instances", 0, INSTANCES },
     { "workers", 0, INSTANCES },
     { "np", 0, INSTANCES },
-    { "output", 'o', OUTPUT },
-    { "error", 0, OUTPUT },
     { "open-mode", 0, OUTPUT },
     { "input", 'i', SHELL },
     { "mail-type", 0, MAIL },

@@ -146,7 +146,9 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
     _cleanup_free_ void *options =
         xcalloc(1, MAX_OF(verb->options_size, sizeof(struct common_options)));
     struct edl_error error = { 0 };
-    struct invocation invocation = { .verb = verb, .options = options, .common = options };
+    struct invocation invocation = {
+        .verb = verb, .options = options, .common = options, .argc = argc, .argv = argv
+    };
     int status = options_parse(verb->options, options, argc, argv, &invocation.read,
                                &invocation.arguments, &error);
 

@@ -26,6 +26,8 @@ struct invocation {
     const struct common_options *common;
     struct verb_options read;
     struct option_words arguments; /* without takes_command also those behind "--" */
+    int argc;                      /* the words that were parsed, argv[0] the verb's name */
+    char **argv;
 };
 
 struct verb {

@@ -93,7 +93,7 @@ TEST(test_lists_of_nodes)
 TEST(test_each_foreign_option_names_ours)
 {
     static const char *const words[] = { "--partition", "--partition=x", "-p", "-N", "--mail-type",
-                                         "--output",    "--qos",         "-A", "-x", "--begin",
+                                         "--open-mode", "--qos",         "-A", "-x", "--begin",
                                          "--wrap",      "--image",       "-C", "-G" };
 
     for (size_t i = 0; i < ELEMENTS(words); i++)
