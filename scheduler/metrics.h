@@ -29,3 +29,7 @@ void metrics_done(struct metrics *metrics);
 /* metrics_text - everything in the exposition format; the caller frees it. Linear in the nodes;
  * jobs, processes and history are not looked at. */
 char *metrics_text(const struct scheduler *scheduler);
+
+/* metrics_cluster_text - likewise the figures of each node, GPU, group and user, up to a bound.
+ * Linear in the nodes, their processes and the jobs that are not over */
+char *metrics_cluster_text(const struct scheduler *scheduler);

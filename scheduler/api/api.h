@@ -73,6 +73,7 @@ void api_audit(struct http_request *request, void *userdata);
 
 /* api/metrics.c */
 void api_scrape(struct http_request *request, void *userdata);
+void api_scrape_cluster(struct http_request *request, void *userdata);
 
 /* api/backup.c */
 void api_backup(struct http_request *request, void *userdata);

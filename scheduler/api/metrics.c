@@ -13,3 +13,10 @@ void api_scrape(struct http_request *request, void *userdata)
 
     http_reply_text(request, 200, EXPOSITION_TYPE, text);
 }
+
+void api_scrape_cluster(struct http_request *request, void *userdata)
+{
+    _cleanup_free_ char *text = metrics_cluster_text(userdata);
+
+    http_reply_text(request, 200, EXPOSITION_TYPE, text);
+}

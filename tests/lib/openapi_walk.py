@@ -375,6 +375,7 @@ GOOD = {
     "getPage": lambda w: [{}],
     "getPageAsset": lambda w: [{}, {"names": {"asset": "page.js"}}, {"names": {"asset": "icon.svg"}}],
     "getMetrics": lambda w: [{}],
+    "getClusterMetrics": lambda w: [{}],
     "getBackup": lambda w: [{}],
     "getCluster": lambda w: [{}],
     "getPolicy": lambda w: [{}],
