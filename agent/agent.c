@@ -536,6 +536,7 @@ static int open_link(struct agent *a, struct edl_error *error)
                                              .socket_path = a->layout.socket_path,
                                              .limits = open_files_share(),
                                              .lookup = agent_of_supervisor,
+                                             .by_group = agent_of_group,
                                              .checkpoint_done = agent_on_checkpoint_done,
                                              .alive = agent_on_alive,
                                              .userdata = a },

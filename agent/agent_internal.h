@@ -144,6 +144,9 @@ void agent_start_now(struct agent *agent, const struct process_id *id, json_t *o
 
 /* told.c: of proxy_config; userdata is the agent */
 bool agent_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdata, void **ret);
+bool agent_of_group(pid_t pid, uid_t uid, void *userdata, void **ret);
+/* agent_in_group - the process in whose control group that one is; NULL: it is in none of ours */
+struct process *agent_in_group(const struct agent *agent, pid_t pid);
 bool agent_on_checkpoint_done(struct process *process, void *userdata);
 void agent_on_alive(struct process *process, uint64_t within_us, void *userdata);
 

@@ -4,6 +4,7 @@
 
 #include "agent/agent_internal.h"
 #include "agent/core/agent_core.h"
+#include "agent/groups/cgroup.h"
 #include "agent/processes/process.h"
 #include "shared/clock.h"
 
@@ -20,6 +21,28 @@ bool agent_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdata, void *
         return process_uid(p) == uid;
     }
     return false;
+}
+
+struct process *agent_in_group(const struct agent *a, pid_t pid)
+{
+    struct cgroup_paths paths;
+    struct process *p;
+
+    cgroup_paths_of(pid, &paths);
+    DL_FOREACH(a->table.list, p)
+    if (p->cgroup != NULL && p->handle != NULL &&
+        cgroup_is_below(paths.unified, p->cgroup->unified))
+        return p;
+    return NULL;
+}
+
+bool agent_of_group(pid_t pid, uid_t uid, void *userdata, void **ret)
+{
+    struct process *p = agent_in_group(userdata, pid);
+
+    if (p != NULL)
+        *ret = p;
+    return p != NULL && process_uid(p) == uid;
 }
 
 bool agent_on_checkpoint_done(struct process *p, void *userdata)

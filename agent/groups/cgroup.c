@@ -193,6 +193,13 @@ int cgroup_kill(const char *path)
     return write_to(path, "cgroup.kill", "1");
 }
 
+bool cgroup_is_below(const char *path, const char *group)
+{
+    size_t n = strlen(group);
+
+    return n > 0 && strncmp(path, group, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
 void cgroup_remove_folder(const char *folder)
 {
     _cleanup_closedir_ DIR *below = NULL;

@@ -60,6 +60,10 @@ void cgroup_paths_take(struct cgroup_paths *paths, const char *line);
 /* cgroup_paths_everywhere - the same path in all, as systemd has it; path may be paths->unified */
 void cgroup_paths_everywhere(struct cgroup_paths *paths, const char *path);
 
+/* cgroup_is_below - whether path is that of the group, or of one below it; none is below "". Pure.
+ */
+bool cgroup_is_below(const char *path, const char *group);
+
 /* cgroup_exists - whether there is a group at path */
 bool cgroup_exists(const char *path);
 

@@ -36,8 +36,8 @@ static bool lives(int pidfd)
     return poll(&end, 1, 0) == 0;
 }
 
-int caller_identify(int fd, caller_lookup_fn lookup, void *userdata, void **ret,
-                    struct edl_error *error)
+int caller_identify(int fd, caller_lookup_fn lookup, caller_group_fn by_group, void *userdata,
+                    void **ret, struct edl_error *error)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -47,7 +47,10 @@ int caller_identify(int fd, caller_lookup_fn lookup, void *userdata, void **ret,
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == -1)
         return edl_error_errno(error, -EACCES, "cannot tell who is calling");
     pidfd = pidfd_open(peer.pid, 0);
-    if (pidfd == -1 || !walk(peer.pid, peer.uid, lookup, userdata, &found) || !lives(pidfd)) {
+    if (pidfd == -1 ||
+        (!walk(peer.pid, peer.uid, lookup, userdata, &found) &&
+         !by_group(peer.pid, peer.uid, userdata, &found)) ||
+        !lives(pidfd)) {
         (void)edl_error_set(error, -EACCES, "process %d is not part of a job on this node",
                             (int)peer.pid);
         return edl_error_remedy(error, "this socket serves processes that the agent started");

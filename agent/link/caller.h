@@ -11,7 +11,12 @@ struct edl_error;
  * is then what the caller gets */
 typedef bool (*caller_lookup_fn)(pid_t supervisor_pid, uid_t uid, void *userdata, void **ret);
 
-/* caller_identify - the process whose supervisor is an ancestor of the peer
+/* the same of a process that is in the control group of one of ours: a program of a session is no
+ * descendant of the supervisor (agent/session) */
+typedef bool (*caller_group_fn)(pid_t pid, uid_t uid, void *userdata, void **ret);
+
+/* caller_identify - the process whose supervisor is an ancestor of the peer, or in whose control
+ * group the peer is
  * -EACCES with error when the peer is of another account or not one of ours. */
-int caller_identify(int fd, caller_lookup_fn lookup, void *userdata, void **ret,
-                    struct edl_error *error);
+int caller_identify(int fd, caller_lookup_fn lookup, caller_group_fn by_group, void *userdata,
+                    void **ret, struct edl_error *error);

@@ -327,7 +327,7 @@ static int look(const struct proxy *proxy, const struct http_request *request, s
     const char *method = http_request_method(request), *path = http_request_path(request);
     void *found = NULL;
     int r = caller_identify(http_request_peer_fd(request), proxy->config.lookup,
-                            proxy->config.userdata, &found, error);
+                            proxy->config.by_group, proxy->config.userdata, &found, error);
 
     if (r < 0)
         return r;

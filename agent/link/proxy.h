@@ -23,7 +23,8 @@ struct proxy_config {
     struct link *link; /* borrowed */
     const char *socket_path;
     struct proxy_limits limits;
-    caller_lookup_fn lookup; /* gives a struct process */
+    caller_lookup_fn lookup;  /* gives a struct process */
+    caller_group_fn by_group; /* the same */
     /* it has saved what it wanted to; whether it is being stopped */
     bool (*checkpoint_done)(struct process *process, void *userdata);
     /* it is alive, and promises to say so again within that time; 0: no more */

@@ -59,12 +59,16 @@ static void give_up(struct agent *a, struct gpu_wait *wait, const char *reason)
 
 /* ---- what the prober tells ---- */
 
-/* is_ours - below the supervisor of a process that was granted the device */
+/* is_ours - below the supervisor of a process that was granted the device, or in its control group:
+ * a program of a session is no descendant */
 static bool is_ours(pid_t pid, unsigned device, void *userdata)
 {
     const struct agent *a = userdata;
+    const struct process *in = agent_in_group(a, pid);
     struct procfs_stat stat;
 
+    if (in != NULL)
+        return (in->gpus & UINT64_C(1) << device) != 0;
     for (int depth = 0; depth < DEPTH_MAX && pid > 1; depth++, pid = stat.ppid) {
         const struct process *p;
 

@@ -120,21 +120,13 @@ static bool is_ours(const struct session_groups *ours, const struct session_grou
     return false;
 }
 
-/* is_below - path is that of the group, or below it */
-static bool is_below(const char *path, const char *group)
-{
-    size_t n = strlen(group);
-
-    return strncmp(path, group, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 /* open_own - below that of the process: nobody else is in there */
 static void open_own(struct session_groups *groups, struct session_group *group,
                      const char *process_group, const char *session)
 {
     char own[CGROUP_PATH_SIZE];
 
-    if (process_group[0] == '\0' || !is_below(group->path, process_group) ||
+    if (!cgroup_is_below(group->path, process_group) ||
         snprintf(own, sizeof own, "%s/" SESSION_GROUP_PREFIX "%s", group->path, session) >=
             (int)sizeof own ||
         cgroup_make(own) < 0)

@@ -62,6 +62,20 @@ await 300 'what it uses is told' device 0 '.strangers == []'
 machine_is "process GPU-a $pid 100" "process GPU-b $pid 100"
 await 120 'it is on a device of another' device 1 ".strangers[0].pid == $pid"
 machine_is
+# a session is where its process is: it sees the same devices, and is no stranger on them
+edl exec two -- sh -c 'echo "sees $CUDA_VISIBLE_DEVICES"; echo $$ >"$0"; exec sleep 1000' "$work/pid" >"$work/session" &
+session=$!
+await 120 'the session runs' test -s "$work/pid"
+pid=$(<"$work/pid")
+machine_is "process GPU-a $pid 100" "process GPU-b $pid 100"
+await 120 'it is on a device of another' device 1 ".strangers[0].pid == $pid"
+[ "$(cat "$work/session")" = 'sees GPU-a' ] || fail "a session sees $(cat "$work/session")"
+if [ "$(sed -n 's/^0:://p' "/proc/$pid/cgroup")" != "$(sed -n 's/^0:://p' /proc/self/cgroup)" ]; then
+    device 0 '.strangers == []' || fail "a session is a stranger on a device of its process: $(edl nodes "$node" --json)"
+fi
+machine_is
+kill $session
+wait $session || true
 edl kill one two
 await 120 'both are killed' job_is two killed
 

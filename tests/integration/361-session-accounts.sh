@@ -33,7 +33,7 @@ EDL_TOKEN_FILE=$work/scheduler/admin-token
 export EDL_SERVER EDL_TOKEN_FILE
 agent_begin() { # ARGUMENT...: in a group that no program may keep
     begin n1 "adopted" setpriv --groups 0 edl-agent --node n1 --scheduler "$EDL_SERVER" --join-token-file "$work/scheduler/join-token" \
-        --state-dir "$work/state" --runtime direct --no-foreign --heartbeat 300ms "$@"
+        --state-dir "$work/state" --runtime direct --no-foreign --heartbeat 300ms --tasks-max 64 "$@"
     agent=$pid
 }
 for name in ann daemon; do
@@ -61,6 +61,7 @@ setpriv --reuid 0 true 2>/dev/null && bad "it can be root again"
 for fd in /proc/self/fd/*; do case ${fd##*/} in 0 | 1 | 2 | 3 | 10 | 255) ;; *) bad "$fd is open: $(readlink "$fd")" ;; esac; done
 kill -0 $PPID 2>/dev/null && bad "it can signal edl-session"
 cat /proc/$PPID/environ >/dev/null 2>&1 && bad "it can look into edl-session"
+curl -sS --fail --unix-socket "$EDL_SOCKET" http://agent/jobs/self/hosts >/dev/null || bad "it cannot call the agent"
 kill -0 "$1" || bad "it cannot signal the program of its process"
 [ "$(readlink /proc/self/ns/mnt)" = "$(readlink "/proc/$1/ns/mnt")" ] || bad "it has other mounts"
 [ ! -e /proc/1/comm ] || bad "it sees processes of others"
@@ -68,6 +69,12 @@ END
 chmod 644 "$work/inspect"
 session_as ann --input "$work/inspect" -- sh -s "$program" >"$work/out" 2>&1 || fail "it ends with $?: $(cat "$work/out")"
 [ ! -s "$work/out" ] || fail "of a session: $(cat "$work/out")"
+# its tasks are those of the process
+if [ -n "$(sed -n 's/^[0-9]*:pids:.*edl-1/here/p' "/proc/$program/cgroup")" ]; then
+    session_as ann -- bash -c 'for ((i = 0; i < 100; i++)); do sleep 1722 & done' >"$work/out" 2>&1 && fail 'it may have more tasks than its process'
+    grep -q 'Resource temporarily unavailable' "$work/out" || fail "it has no tasks left, and says $(cat "$work/out")"
+    lives "$program" || fail 'a session ended its process'
+fi
 session_as ann --kind shell --pty 24x80 -- sh -c '[ -O "$(tty)" ] && [ -w "$(tty)" ] && stat -c %a "$(tty)"' >"$work/out" || fail "its terminal is not its own: $(cat "$work/out")"
 [ "$(tr -d '\r' <"$work/out")" = 620 ] || fail "its terminal has the mode $(cat "$work/out")"
 printf 'echo "<$0>"; exit 6\n' >"$work/typed"
