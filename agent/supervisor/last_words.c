@@ -2,7 +2,8 @@
 /* last_words.c - what a program wrote last before it failed
  *
  * An interpreter ends a traceback with the error itself, and other programs say why they give up.
- * That line is worth more than an exit code to a person who asks why a job has failed. It is the
+ * That line is worth more than an exit code to a person who asks why a job has failed. Libraries
+ * may say more behind it, so a line that tells an error goes before the last one. It is the
  * program's own: bounded, made UTF-8, and without characters that would steer a terminal. */
 #include "agent/supervisor/last_words.h"
 
@@ -18,7 +19,8 @@
 #include "shared/macro.h"
 #include "shared/printable.h"
 
-#define LOOK_BYTES 2048
+#define LOOK_BYTES 4096
+#define ERROR_LINES 30 /* that are looked at: programs say more behind an error */
 
 /* What torch.distributed and Python say of a variable of the world that is missing. */
 static const char *const no_world[] = {
@@ -59,28 +61,107 @@ static bool has_words(const char *line, size_t n)
     return false;
 }
 
+/* What programs say in the line that tells an error. */
+static const char *const errors[] = {
+    "CUDA error:",   "CUDA out of memory",
+    "NCCL error",    "Segmentation fault",
+    "Bus error",     "core dumped",
+    "fatal error:",  "terminate called after throwing",
+    "panic:",        "Assertion `",
+    "out of memory", "No space left on device",
+    "FATAL:",        "fatal:",
+    "Fatal error",   "error while loading shared libraries",
+    "MemoryError",
+};
+
+/* names_error - "ValueError: ...", "torch.cuda.OutOfMemoryError: ...", "KeyboardInterrupt" is none;
+ * behind "[rank0]: " as well */
+static bool names_error(const char *line, size_t n)
+{
+    static const char *const ends[] = { "Error:", "Exception:" };
+    const char *at = line, *end;
+
+    if (n > 0 && *at == '[' && (end = memmem(line, n, "]: ", 3)) != NULL)
+        at = end + 3;
+    end = memchr(at, ':', n - (size_t)(at - line));
+    if (end == NULL)
+        return false;
+    for (const char *c = at; c < end; c++)
+        if (!isalnum((unsigned char)*c) && *c != '.' && *c != '_')
+            return false;
+    for (size_t i = 0; i < ELEMENTS(ends); i++) {
+        size_t length = strlen(ends[i]);
+
+        if ((size_t)(end + 1 - at) >= length && memcmp(end + 1 - length, ends[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool tells_error(const char *line, size_t n)
+{
+    for (size_t i = 0; i < ELEMENTS(errors); i++)
+        if (memmem(line, n, errors[i], strlen(errors[i])) != NULL)
+            return true;
+    return names_error(line, n);
+}
+
+struct words {
+    const char *text;
+    size_t n;
+};
+
+/* line_before - the last line with words in text, without blanks around it; *n: what is before it;
+ * n 0: there is none. The beginning of text may be the middle of a line. */
+static struct words line_before(const char *text, size_t *n)
+{
+    struct words line = { text, 0 };
+
+    while (*n > 0 && line.n == 0) {
+        size_t end = *n, first;
+
+        while (end > 0 && is_blank(text[end - 1]))
+            end--;
+        for (first = end; first > 0 && text[first - 1] != '\n'; first--)
+            ;
+        *n = first;
+        while (first < end && is_blank(text[first]))
+            first++;
+        if (has_words(text + first, end - first))
+            line = (struct words){ text + first, end - first };
+    }
+    return line;
+}
+
+/* find_error - the last of the last lines that tells an error; n 0: none does */
+static struct words find_error(const char *text, size_t n)
+{
+    for (int i = 0; i < ERROR_LINES; i++) {
+        struct words line = line_before(text, &n);
+
+        if (line.n == 0 || tells_error(line.text, line.n))
+            return line;
+    }
+    return (struct words){ text, 0 };
+}
+
 bool last_words(int log_fd, char *buffer, size_t size)
 {
-    char end[LOOK_BYTES], line[LOOK_BYTES * UTF8_GROWTH + 1];
-    size_t n = read_end(log_fd, end, sizeof end);
-    size_t first, length;
+    char end[LOOK_BYTES], text[LOOK_BYTES * UTF8_GROWTH + 1];
+    size_t n = read_end(log_fd, end, sizeof end), before = n, length;
+    struct words last = line_before(end, &before), words = find_error(end, n);
+    const char *label = "its error: ";
 
-    for (;;) {
-        while (n > 0 && is_blank(end[n - 1]))
-            n--;
-        for (first = n; first > 0 && end[first - 1] != '\n'; first--)
-            ;
-        if (first == 0 || has_words(end + first, n - first))
-            break;
-        n = first;
+    if (words.n == 0 || words.text == last.text) {
+        words = last;
+        label = "its last words: ";
     }
-    while (first < n && is_blank(end[first]))
-        first++;
-    (void)utf8_sanitise(end + first, n - first, true, line, &length);
-    line[length] = '\0';
-    printable_mask(line, length, "");
-    (void)snprintf(buffer, size, "%.*s", printable_prefix(line, size - 1), line);
-    return *buffer != '\0';
+    (void)utf8_sanitise(words.text, words.n, true, text, &length);
+    text[length] = '\0';
+    printable_mask(text, length, "");
+    (void)snprintf(buffer, size, "%s%.*s", label, printable_prefix(text, size - 1 - strlen(label)),
+                   text);
+    return text[0] != '\0';
 }
 
 const char *last_words_remedy(const char *words, bool has_world)

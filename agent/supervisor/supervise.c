@@ -547,8 +547,8 @@ static void describe_words(const struct supervisor *s, struct exit_record *ret)
     remedy = last_words_remedy(words, json_object_get(env, "RANK") != NULL);
     if (remedy != NULL)
         say(s, remedy);
-    (void)snprintf(ret->reason, sizeof ret->reason, "%s%sits last words: %s",
-                   remedy != NULL ? remedy : "", remedy != NULL ? "; " : "", words);
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s%s%s", remedy != NULL ? remedy : "",
+                   remedy != NULL ? "; " : "", words);
 }
 
 /* describe - how it ended, in the words that users read; its exit code and its signal are told

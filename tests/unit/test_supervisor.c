@@ -20,6 +20,7 @@
 #include "agent/processes/spawner.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "shared/text_format.h"
 #include "tests/unit/supervisor_fixture.h"
 #include "tests/unit/test.h"
 
@@ -196,6 +197,37 @@ TEST(test_a_line_that_is_drawn_is_no_word)
     start_script(f, "echo '  Exit code:    7'; echo -----; echo; echo ' ==== '; exit 7", 1000000);
     assert_int_equal(wait_end(f, &record), 0);
     assert_string_equal(record.reason, "its last words: Exit code:    7");
+}
+
+/* Libraries say more behind the error, and a word that looks like one is none. */
+TEST(test_a_line_that_tells_the_error_goes_before_the_last_one)
+{
+    static const struct {
+        const char *output, *reason;
+    } rows[] = {
+        { "Traceback (most recent call last):\\n  File x\\n[rank2]: ValueError: no data\\n[W] "
+          "destroy_process_group() was not called\\n",
+          "its error: [rank2]: ValueError: no data" },
+        { "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried 2 GiB\\n\\nwandb: synced\\n",
+          "its error: torch.cuda.OutOfMemoryError: CUDA out of memory. Tried 2 GiB" },
+        { "ValueError: mended\\nRuntimeError: not that\\nbye\\n",
+          "its error: RuntimeError: not that" },
+        { "bye\\nValueError: no data\\n", "its last words: ValueError: no data" },
+        { "the Error: rate 0.1\\nErrors 5\\nbye\\n", "its last words: bye" },
+        { "ValueError: long ago\\n$(seq 40)\\nbye\\n", "its last words: bye" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct fixture *f = *state;
+        struct exit_record record;
+        _cleanup_free_ char *script = text_format("printf '%%b' \"%s\"; exit 1", rows[i].output);
+
+        start_script(f, script, 1000000);
+        assert_int_equal(wait_end(f, &record), 0);
+        assert_string_equal(record.reason, rows[i].reason);
+        assert_int_equal(teardown(state), 0);
+        assert_int_equal(setup(state), 0);
+    }
 }
 
 /* A program for a fixed world says what it misses; what to type instead is told with that. */
