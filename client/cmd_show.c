@@ -300,6 +300,7 @@ static int show(struct server *server, const struct show_options *options, const
     _cleanup_json_ json_t *job = NULL;
     _cleanup_json_ json_t *processes = NULL;
     _cleanup_json_ json_t *tasks = NULL;
+    _cleanup_json_ json_t *why = NULL;
     int status = server_request(server, "GET", path, NULL, &job);
 
     if (status == STATUS_OK)
@@ -307,16 +308,20 @@ static int show(struct server *server, const struct show_options *options, const
                             options->all ? "all" : "live");
     if (status == STATUS_OK && json_is_true(json_object_get(job, "dataset")))
         status = server_get(server, &tasks, "%s/tasks", path);
+    if (status == STATUS_OK)
+        status = server_get(server, &why, "%s/why", path);
     if (status != STATUS_OK)
         return status;
     if (options->common.json) {
         _cleanup_json_ json_t *all =
-            json_pack("{s:O, s:O?, s:O?}", "job", job, "processes",
-                      json_object_get(processes, "processes"), "tasks", tasks);
+            json_pack("{s:O, s:O?, s:O?, s:O?}", "job", job, "processes",
+                      json_object_get(processes, "processes"), "tasks", tasks, "first_error",
+                      json_object_get(why, "first_error"));
 
         json_print(all);
         return STATUS_OK;
     }
+    job_print_first_error(json_object_get(why, "first_error"));
     print_job(job);
     print_roles(json_object_get(job, "roles"));
     print_processes(json_object_get(processes, "processes"));

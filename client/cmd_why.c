@@ -153,6 +153,7 @@ static void print_why(const char *job, const json_t *answer)
     const char *reason = json_text(answer, "reason");
     const char *change = json_text(json_object_get(answer, "change"), "text");
 
+    job_print_first_error(json_object_get(answer, "first_error"));
     (void)printf("job %s is %s", job, json_text(answer, "state"));
     if (reason[0] != '\0')
         (void)printf(": %s", reason);

@@ -55,6 +55,17 @@ void job_print_line(const json_t *job)
                  json_text(job, "state"), reason[0] != '\0' ? ": " : "", reason);
 }
 
+void job_print_first_error(const json_t *first)
+{
+    char when[64];
+
+    if (json_is_object(first))
+        (void)printf("first error: %s on node %s, %s: %s\n", json_text(first, "process"),
+                     json_text(first, "node"),
+                     text_time(json_u64(first, "ended_us"), when, sizeof when),
+                     json_text(first, "text"));
+}
+
 void job_print_skipped(const char *label, uint64_t tasks, uint64_t records)
 {
     if (tasks > 0)

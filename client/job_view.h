@@ -19,6 +19,9 @@ char *job_path(const char *job, const char *suffix);
 /* job_print_line - "job example (1) running", the reason after a colon when there is one */
 void job_print_line(const json_t *job);
 
+/* job_print_first_error - "first_error" of GET /jobs/{job}/why; nothing when there is none */
+void job_print_first_error(const json_t *first);
+
 /* job_print_skipped - how much of its data was skipped, behind the label; nothing when nothing was
  */
 void job_print_skipped(const char *label, uint64_t tasks, uint64_t records);

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "scheduler/core/ask/account.h"
+#include "scheduler/core/ask/first_error.h"
 #include "scheduler/core/ask/gone_peer.h"
 #include "scheduler/core/ask/growth.h"
 #include "scheduler/core/learn/outlook.h"
@@ -168,6 +169,18 @@ static json_t *stood_still_to_json(const struct job *job)
     return array;
 }
 
+static json_t *first_error_to_json(const struct job *job)
+{
+    const struct process *first = job_first_error(job);
+    char name[ROLE_NAME_MAX + 16];
+
+    if (first == NULL)
+        return json_null();
+    (void)snprintf(name, sizeof name, "%s-%u", job->spec->roles[first->role].name, first->index);
+    return json_pack("{s:s,s:s,s:I,s:s}", "process", name, "node", first->node_name, "ended_us",
+                     (json_int_t)clock_shown_us(first->ended_wall_us), "text", first->reason);
+}
+
 static json_t *waits_for_to_json(const struct job *job)
 {
     struct gone_peer gone;
@@ -200,11 +213,11 @@ void api_job_why(struct http_request *request, void *userdata)
     cluster_account(scheduler->cluster, job, &account);
     http_reply_json(
         request, 200,
-        json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "state",
+        json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:s,s:s,s:o,s:o,s:o,s:o}", "state",
                   job_state_to_string(job->state), "code",
                   cluster_explain_code(scheduler->cluster, job), "reason",
-                  *now != '\0' ? now : job->reason, "needs",
-                  account.wanted > 0 ? needs_to_json(job, &account) : json_null(), "nodes",
+                  *now != '\0' ? now : job->reason, "first_error", first_error_to_json(job),
+                  "needs", account.wanted > 0 ? needs_to_json(job, &account) : json_null(), "nodes",
                   nodes_to_json(scheduler, &account), "others", others_to_json(&account), "change",
                   change_to_json(&account), "outlook", outlook_to_json(job, clock_instant()),
                   "moved", job_moved(job), "growth",
