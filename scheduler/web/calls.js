@@ -12,5 +12,6 @@ export const calls = {
     "why": {"path": "/jobs/{job}/why", "query": []},
     "processes": {"path": "/jobs/{job}/processes", "query": ["state"]},
     "jobEvents": {"path": "/jobs/{job}/events", "query": ["after", "limit"]},
-    "logs": {"path": "/jobs/{job}/logs", "query": ["follow", "wait", "after"]}
+    "logs": {"path": "/jobs/{job}/logs", "query": ["follow", "wait", "after"]},
+    "log": {"path": "/jobs/{job}/processes/{role}/{index}/log", "query": ["incarnation", "times", "offset", "bytes"]}
 };

@@ -103,6 +103,11 @@ export function nodeStoodStill(us = 0) {
     return us > 0 ? `cut off: its processes stood still for up to ${(us / 1e6).toFixed(1)} s` : "";
 }
 
+/** The process that failed first, and what it said; "": none did */
+export function firstError(first) {
+    return first ? `First error: ${first.process} on node ${first.node}, ${new Date(first.ended_us / 1000).toLocaleString()}: ${first.text}` : "";
+}
+
 /** good, waits or bad: how a state of a job, process or node is meant */
 export function mood(state) {
     const bad = ["failed", "killed", "lost", "quarantined"];
@@ -127,7 +132,11 @@ export function shares(all, parts) {
 export function lineJoiner(longest = 8192) {
     const open = new Map();
 
-    return function join(entries) {
+    /** What has no end yet, as lines. */
+    join.rest = () => [...open].map(([key, text]) => ({ who: key.slice(0, key.lastIndexOf(".")), text }));
+    return join;
+
+    function join(entries) {
         const lines = [];
 
         for (const entry of entries) {
@@ -148,5 +157,5 @@ export function lineJoiner(longest = 8192) {
             }
         }
         return lines;
-    };
+    }
 }

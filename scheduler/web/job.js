@@ -2,12 +2,14 @@
 // job.js - one job: what it is, why it is so, its processes, its log as it is written, and what happened to it
 import { get } from "./api.js";
 import { byId, element, fill, setText, show } from "./dom.js";
-import { ago, amounts, bytes, count, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
+import { ago, amounts, bytes, count, firstError, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
+import { wholeLog } from "./logs.js";
 import { addEvents, fillEvents } from "./overview.js";
 import { insist } from "./stream.js";
 
 const LOG_LINES = 1000;
 const LOG_WAIT_S = 30;
+const PART_LENGTH = 2 ** 20; // of a file that is downloaded, in characters
 const EVENTS_PAGE = 1000;
 
 // --- what it is ---
@@ -52,6 +54,7 @@ function showWhy(why) {
         lacks: [amounts(node.lacks), node.note].filter((text) => text !== "").join("; "),
     }));
 
+    setText(byId("why-first"), firstError(why.first_error));
     setText(byId("why-reason"), why.reason);
     setText(byId("why-still"), why.stood_still.map((one) => `${one.process} ${stoodStill(one.frozen_us, one.node)}`).join("; "));
     setText(byId("why-change"), why.change !== null ? "What would change it: " + why.change.text : "");
@@ -94,28 +97,129 @@ function addLines(log, lines) {
         log.scrollTop = log.scrollHeight;
 }
 
-/** Until the job has ended and all is read, or signal is aborted. */
-async function followLog(job, signal) {
-    const log = byId("log");
-    const join = lineJoiner();
-    let after;
-
-    log.replaceChildren();
-    setText(byId("log-state"), "");
+/** Shows lines as they are written from the cursor on, until the job has ended. take: entries to lines. */
+async function followLog(job, signal, after, take) {
     for (;;) {
         const given = { job, follow: 1, wait: LOG_WAIT_S, after };
         const page = await insist(signal, () => get("logs", given, { signal }));
 
         if (page.truncated && after === undefined)
-            setText(byId("log-state"), "What was written first is not kept.");
-        addLines(log, join(page.entries));
+            setText(byId("log-state"), "These are the last lines. Search and download have all.");
+        addLines(byId("log"), take(page.entries));
         after = page.cursor;
         if (page.end)
             break;
     }
+}
+
+async function showNewest(job, signal) {
+    const log = byId("log");
+
+    log.replaceChildren();
+    setText(byId("log-state"), "");
+    await followLog(job, signal, undefined, lineJoiner());
     if (log.childElementCount === 0)
         setText(byId("log-state"), "Nothing was written.");
 }
+
+/** Lines with the words, whatever their case, of all that was written and of what comes. */
+async function showFound(job, words, signal) {
+    const log = byId("log");
+    const wanted = words.toLowerCase();
+    const lines = wholeLog(job, signal);
+    let read = 0, found = 0, batch = [];
+    const has = (line) => line.text.toLowerCase().includes(wanted);
+    const tell = (more) => setText(byId("log-state"), `Found: ${count(found, "line")} of ${read}${more}` +
+        (found > LOG_LINES ? `; the last ${LOG_LINES} are shown` : ""));
+    const add = (some) => {
+        const good = some.filter(has);
+
+        read += some.length;
+        found += good.length;
+        addLines(log, good);
+    };
+    let step;
+
+    log.replaceChildren();
+    while (!(step = await lines.next()).done && !signal.aborted)
+        if (batch.push(step.value) >= LOG_LINES) {
+            add(batch.splice(0));
+            tell(" so far");
+        }
+    if (signal.aborted)
+        return;
+    add(batch);
+    tell("");
+    await followLog(job, signal, step.value.after, (entries) => {
+        const some = step.value.join(step.value.fresh(entries));
+
+        read += some.length;
+        const good = some.filter(has);
+
+        found += good.length;
+        tell("");
+        return good;
+    });
+}
+
+async function download(job, signal) {
+    const lines = wholeLog(job, signal);
+    const parts = [];
+    let step, part = "", size = 0;
+    const put = (line) => {
+        part += `[${line.who}] ${line.text}\n`;
+        if (part.length >= PART_LENGTH) {
+            parts.push(new Blob([part])); // out of the way of what is written on
+            size += part.length;
+            part = "";
+            setText(byId("log-state"), `Reading: ${bytes(size)}`);
+        }
+    };
+
+    while (!(step = await lines.next()).done)
+        put(step.value);
+    for (const line of step.value.join.rest())
+        put(line);
+    const link = element("a", { download: `${byId("job-name").textContent}.log` });
+
+    link.href = URL.createObjectURL(new Blob([...parts, part], { type: "text/plain" }));
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000); // the browser reads it meanwhile
+    setText(byId("log-state"), "");
+}
+
+let reading = null; // { job, signal, failed, stop } of the log that is shown
+
+/** Shows the newest lines, or those with the words. */
+function beginLog(words) {
+    const { job, signal, failed } = reading;
+    const stop = new AbortController();
+
+    reading.stop?.abort();
+    reading.stop = stop;
+    signal.addEventListener("abort", () => stop.abort(), { once: true });
+    (words === "" ? showNewest(job, stop.signal) : showFound(job, words, stop.signal)).catch((problem) => {
+        if (!stop.signal.aborted)
+            failed(problem);
+    });
+}
+
+byId("log-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (reading !== null)
+        beginLog(byId("log-words").value.trim());
+});
+
+byId("log-download").addEventListener("click", () => {
+    const button = byId("log-download");
+
+    if (reading === null || button.disabled)
+        return;
+    button.disabled = true;
+    download(reading.job, reading.signal).catch(reading.failed).finally(() => {
+        button.disabled = false;
+    });
+});
 
 // --- all of it ---
 
@@ -154,10 +258,12 @@ export function beginJob(job, signal, failed) {
     shown = null;
     for (const id of ["job-events", "job-facts", "job-state", "processes", "why-rows"])
         byId(id).replaceChildren();
-    for (const id of ["job-name", "why-reason", "why-still", "why-change"])
+    for (const id of ["job-name", "why-first", "why-reason", "why-still", "why-change"])
         setText(byId(id), "");
     readEvents(job, signal).catch(failed);
-    followLog(job, signal).catch(failed);
+    byId("log-words").value = "";
+    reading = { job, signal, failed, stop: null };
+    beginLog("");
 }
 
 export function tookJobEvents(more) {

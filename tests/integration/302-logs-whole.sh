@@ -80,6 +80,32 @@ since=$(date -u -d "@$((then_us / 1000000)).$(printf %06d $((10#${then_us: -6}))
 edl logs talk -t --tail 1 --rank 0 | grep -Eq '^\[trainer-0\] 20[0-9-]+T[0-9:.]+Z rank 0 and no end$' || fail "-t: $(edl logs talk -t --tail 1 --rank 0)"
 edl logs talk -t --rank 0 | cut -d' ' -f2 | sort -c || fail 'the times of a rank fall'
 
+# the page reads the same
+if command -v node >/dev/null && [ "$(node -p 'parseInt(process.versions.node)')" -ge 18 ]; then
+    mkdir "$work/node"
+    cp "$EDL_SOURCE_DIR"/scheduler/web/*.js "$work/node"
+    echo '{"type": "module"}' >"$work/node/package.json"
+    cat >"$work/node/whole.mjs" <<'END'
+import { wholeLog } from "./logs.js";
+const [server, token] = process.argv.slice(2);
+const ask = globalThis.fetch;
+globalThis.sessionStorage = { getItem: () => token };
+globalThis.fetch = (url, options) => ask(new URL(url, server + "/"), options);
+const lines = wholeLog("talk", new AbortController().signal);
+const text = [];
+let step;
+while (!(step = await lines.next()).done)
+    text.push(`[${step.value.who}] ${step.value.text}\n`);
+for (const line of step.value.join.rest())
+    text.push(`[${line.who}] ${line.text}\n`);
+process.stdout.write(text.join(""));
+END
+    node "$work/node/whole.mjs" "$EDL_SERVER" "$(cat "$EDL_TOKEN_FILE")" >"$work/page.log" || fail 'the page does not read it'
+    for rank in 0 1; do rank_of $rank <"$work/page.log" | cmp - <(lines_of $rank && echo) || fail "rank $rank on the page"; done
+else
+    echo "the page's reading was not run: there is no Node.js"
+fi
+
 # what is wrong is refused
 refuses 1 'its ranks are 0 to 1' edl logs talk --rank 2
 refuses 2 'is no regular expression' edl logs talk --grep '('

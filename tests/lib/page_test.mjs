@@ -8,6 +8,7 @@ const folder = process.argv[2];
 const format = await import(folder + "/format.js");
 const { follow, parser } = await import(folder + "/stream.js");
 const { address, token } = await import(folder + "/api.js");
+const logs = await import(folder + "/logs.js");
 
 const US = 1e6;
 
@@ -70,6 +71,61 @@ assert.equal(format.nodeStoodStill(0), "");
     assert.deepEqual(join([piece(0, "x\n", 2), piece(0, "o\n")]), [{ who: "trainer-0", text: "x" }, { who: "trainer-0", text: "two" }]);
     assert.deepEqual(join([piece(0, "without an end")]), [{ who: "trainer-0", text: "without an end" }]);
     assert.deepEqual(join([piece(0, "\n")]), [{ who: "trainer-0", text: "" }]);
+}
+
+assert.equal(format.firstError(null), "");
+assert.match(format.firstError({ process: "trainer-2", node: "n1", ended_us: US, text: "exit code 1: its error: no" }),
+    /^First error: trainer-2 on node n1, .*: exit code 1: its error: no$/);
+
+// --- whole logs: from the nodes, merged in time, and what is missing is told by its bytes ---
+
+{
+    const utf8 = (text) => new TextEncoder().encode(text);
+
+    assert.deepEqual(logs.chunksOf(utf8("5 4 1000\none\n9 0 0\n20 3 2000\n5 4")).map(({ offset, timeUs, data }) =>
+        [offset, timeUs, new TextDecoder().decode(data)]), [[5, 1000, "one\n"], [9, 0, ""], [20, 2000, "5 4"]]);
+    for (const wrong of ["5", "x 1 2\na", "5 4 1\nabc", "5 1\na"])
+        assert.throws(() => logs.chunksOf(utf8(wrong)), /damaged/);
+    assert.equal(logs.logBytes("µ\ufffd1"), 4);
+    assert.equal(logs.behindBytes("µ\ufffd12", 3), "12");
+    assert.equal(logs.behindBytes("12", -5), "12");
+    assert.deepEqual(logs.placed([
+        { text: "[edl: 90 bytes are not shown]\nab\n", next_offset: 97 }, { text: "notice", notice: true }, { text: "cdef", next_offset: 97 },
+        { text: "g", offset: 97, next_offset: 98 }]).map((entry) => [entry.text, entry.offset, entry.next_offset]),
+    [["ab\n", 90, 93], ["cdef", 93, 97], ["g", 97, 98]]);
+
+    // trainer-0 has lost its front, trainer-1 is on a node that is away, trainer-2 never started
+    const process = (index, started_us = 1) => ({ role: "trainer", index, incarnation: 1, node: "n" + index, started_us });
+    const entry = (index, text, offset, time_us) => ({ role: "trainer", index, incarnation: 1, text, offset, next_offset: offset + text.length, time_us });
+    const answers = {
+        "jobs/j/logs?follow=0": { entries: [entry(1, "kept\n", 2000, 15)], cursor: "7", more: false },
+        "jobs/j/processes?state=all": { processes: [process(0), process(1), process(2, 0)] },
+    };
+
+    globalThis.sessionStorage = { getItem: () => null };
+    globalThis.fetch = async (url) => {
+        if (answers[url] !== undefined)
+            return Response.json(answers[url]);
+        if (url.startsWith("jobs/j/processes/trainer/1/"))
+            return new Response(JSON.stringify({ detail: "node n1 is away" }), { status: 504 });
+        assert.equal(url, "jobs/j/processes/trainer/0/log?incarnation=1&times=1&offset=0&bytes=1048576");
+        return new Response("100 9 10\nalf\none\nt109 3 20\nwo\n112 4 30\nthe ");
+    };
+    const lines = logs.wholeLog("j", new AbortController().signal);
+    const said = [];
+    let step;
+
+    while (!(step = await lines.next()).done)
+        said.push(`${step.value.who} ${step.value.text}`);
+    assert.deepEqual(said, [
+        "trainer-0 [edl: bytes 0 to 103 of trainer-0 are gone: node n0 keeps the newest (log-max)]",
+        "trainer-1 [edl: bytes 0 to 1,999 of trainer-1 are on node n1: node n1 is away]",
+        "trainer-0 one", "trainer-1 kept", "trainer-0 two"]);
+    assert.equal(step.value.after, "7");
+    assert.deepEqual(step.value.join.rest(), [{ who: "trainer-0", text: "the " }]);
+    // what follows: the known part is cut off, and the line goes on
+    assert.deepEqual(step.value.join(step.value.fresh([entry(0, "wo\nthe end\n", 109, 40), entry(1, "kept\n", 2000, 15)])),
+        [{ who: "trainer-0", text: "the end" }]);
 }
 
 // --- server-sent events, however they are cut ---
