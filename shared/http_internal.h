@@ -36,6 +36,7 @@ struct http_server {
     struct http_tls *tls;       /* owned; NULL: plain HTTP */
     sd_event_source *io_source; /* owned */
     sd_event_source *timer;     /* owned */
+    sd_event_source *again;     /* owned */
     struct MHD_Daemon *daemon;  /* owned */
     struct http_server_config config;
     struct http_request *deferred; /* suspended requests; they belong to their connections */

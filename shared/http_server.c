@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <utlist.h>
 
@@ -107,12 +108,22 @@ static int on_timer(sd_event_source *source, uint64_t time_us, void *userdata)
     return 0;
 }
 
+static int on_again(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    eventfd_t n;
+
+    (void)source;
+    (void)events;
+    (void)eventfd_read(fd, &n);
+    run_daemon(userdata);
+    return 0;
+}
+
 static int on_prepare(sd_event_source *source, void *userdata)
 {
     struct http_server *server = userdata;
     MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
-    uint64_t now_us = 0, armed_us = 0;
-    uint64_t at_us = 0; /* a time long past: at once, not within the accuracy */
+    uint64_t now_us = 0, armed_us = 0, at_us;
     int enabled = SD_EVENT_OFF;
     int r;
 
@@ -122,11 +133,13 @@ static int on_prepare(sd_event_source *source, void *userdata)
     /* why resumed: MHD_get_timeout of 0.9.75 does not know of resumed connections */
     if (!server->resumed && MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
         return 0; /* a timer that is still armed does no harm */
+    /* Not a timer long past: the kernel's interrupt for it takes longer than all else of a pass. */
+    if (timeout_ms == 0)
+        return eventfd_write(sd_event_source_get_io_fd(server->again), 1) == 0 ? 0 : -errno;
     (void)sd_event_now(sd_event_source_get_event(server->timer), CLOCK_MONOTONIC, &now_us);
     (void)sd_event_source_get_enabled(server->timer, &enabled);
     (void)sd_event_source_get_time(server->timer, &armed_us);
-    if (timeout_ms > 0)
-        at_us = now_us + timeout_ms * USEC_PER_MSEC;
+    at_us = now_us + timeout_ms * USEC_PER_MSEC;
     /* Every request moves the first idle connection's end by a little: a timer that comes too early
      * once in a while costs less than a system call for each. */
     if (enabled != SD_EVENT_OFF && armed_us <= at_us)
@@ -306,6 +319,20 @@ static int add_guard(struct http_server *server, sd_event *event, struct edl_err
     return http_guard_new(event, &limits, &server->guard, error);
 }
 
+/* add_again - the source that has the daemon run once more at once */
+static int add_again(struct http_server *server, sd_event *event)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int r =
+        fd >= 0 ? sd_event_add_io(event, &server->again, fd, EPOLLIN, on_again, server) : -errno;
+
+    if (r >= 0)
+        r = sd_event_source_set_io_fd_own(server->again, 1);
+    else
+        (void)safe_close(fd);
+    return r;
+}
+
 static int add_sources(struct http_server *server, sd_event *event, struct edl_error *error)
 {
     const union MHD_DaemonInfo *info;
@@ -321,11 +348,14 @@ static int add_sources(struct http_server *server, sd_event *event, struct edl_e
     if (r >= 0)
         r = sd_event_source_set_enabled(server->timer, SD_EVENT_OFF);
     if (r >= 0)
+        r = add_again(server, event);
+    if (r >= 0)
         r = sd_event_source_set_prepare(server->io_source, on_prepare);
     if (r < 0)
         return edl_error_errno(error, r, "cannot put the HTTP server on the event loop");
     (void)sd_event_source_set_description(server->io_source, "http-server");
     (void)sd_event_source_set_description(server->timer, "http-server-timeout");
+    (void)sd_event_source_set_description(server->again, "http-server-again");
     return 0;
 }
 
@@ -413,6 +443,7 @@ struct http_server *http_server_free(struct http_server *server)
     server->closing = true;
     server->io_source = sd_event_source_disable_unref(server->io_source);
     server->timer = sd_event_source_disable_unref(server->timer);
+    server->again = sd_event_source_disable_unref(server->again);
     if (server->daemon != NULL) {
         (void)safe_close(MHD_quiesce_daemon(server->daemon));
         answer_deferred(server); /* a suspended connection would be an API violation below */
