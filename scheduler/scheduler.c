@@ -132,6 +132,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = body_reads_init(scheduler, error);
     if (r == 0)
+        r = sessions_init(scheduler, error);
+    if (r == 0)
         r = denials_init(&scheduler->denials, scheduler->event, error);
     if (r == 0)
         r = api_workspaces_init(scheduler, error);

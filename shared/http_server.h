@@ -254,6 +254,8 @@ struct http_stream *http_stream_begin(struct http_request *request, unsigned sta
                                       const struct http_stream_config *config);
 /* http_stream_write - from on_room, or right behind http_stream_begin; data copied */
 void http_stream_write(struct http_stream *stream, const void *data, size_t size);
+/* http_stream_room - from on_room: how much of it goes out at once */
+size_t http_stream_room(const struct http_stream *stream);
 /* http_stream_wake - there is something to write: on_room will be asked */
 void http_stream_wake(struct http_stream *stream);
 /* http_stream_end - after what was written; also from on_room */

@@ -17,6 +17,7 @@ struct http_stream {
     struct http_stream_config config;
     char *data; /* owned: what was written and has not gone out */
     size_t size, sent, room;
+    size_t asked; /* by the connection, for the next piece */
     bool ended, broken;
     sd_event_source *watch; /* owned; NULL: nobody looks whether its reader leaves */
 };
@@ -31,6 +32,7 @@ static ssize_t on_read(void *userdata, uint64_t position, char *to, size_t max)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (stream->sent == stream->size && !stream->ended) {
         stream->sent = stream->size = 0;
+        stream->asked = max;
         stream->config.on_room(stream, stream->config.userdata);
     }
     n = MIN_OF(max, stream->size - stream->sent);
@@ -90,6 +92,11 @@ void http_stream_write(struct http_stream *stream, const void *data, size_t size
     }
     memcpy(stream->data + stream->size, data, size);
     stream->size += size;
+}
+
+size_t http_stream_room(const struct http_stream *stream)
+{
+    return stream->asked;
 }
 
 void http_stream_wake(struct http_stream *stream)

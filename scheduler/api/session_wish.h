@@ -2,7 +2,7 @@
 /* session_wish.h - what the body of POST /jobs/{job}/sessions asks for, with every way of being
  * wrong refused
  *
- * Used by: api/sessions.c. Tests: tests/unit/test_sessions.c. */
+ * Used by: api/sessions.c. Tests: tests/unit/test_session_turns.c. */
 #pragma once
 
 #include <jansson.h>

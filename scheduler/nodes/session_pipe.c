@@ -7,6 +7,7 @@
 #include "scheduler/nodes/sessions_internal.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/core/core.h"
@@ -83,6 +84,25 @@ static int check_state(const struct scheduler *scheduler, const struct session *
 
 /* --- in --- */
 
+/* The end of a connection may be seen here alone (http_request_abandoned). */
+static int on_leave(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct session_side *side = userdata;
+
+    (void)fd;
+    (void)events;
+    (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    session_look_soon(side->session);
+    return 0;
+}
+
+static void go_on_in(void *userdata)
+{
+    const struct session_side *side = userdata;
+
+    http_request_go_on(side->in);
+}
+
 static int begin_in(struct scheduler *scheduler, struct session_side *side,
                     struct http_request *request, struct edl_error *error)
 {
@@ -90,8 +110,13 @@ static int begin_in(struct scheduler *scheduler, struct session_side *side,
 
     if (r < 0)
         return r;
+    r = sd_event_add_io(scheduler->event, &side->leave, http_request_peer_fd(request), EPOLLRDHUP,
+                        on_leave, side);
+    if (r < 0)
+        return edl_error_errno(error, r, "the event loop");
     side->in = request;
     side->came_in = true;
+    side->in_turn = (struct session_turn){ .go_on = go_on_in, .userdata = side };
     http_request_set_data(request, side);
     http_request_set_idle(request, SILENT_S);
     session_settle(side->session);
@@ -131,12 +156,11 @@ static int on_take(struct http_request *request, const void *data, size_t size, 
     scheduler->sessions.bytes[who(side)] += size;
     if (stream != NULL)
         http_stream_wake(stream);
-    if (http_request_leaves(request) && !side->suspect) {
-        side->suspect = true;
-        session_look_soon(session);
-    }
     side->rests = session_ring_room(&side->ring) < HTTP_PIECE_BYTES;
-    return side->rests;
+    if (side->rests || session_turns_may(&scheduler->sessions.turns, size))
+        return side->rests;
+    session_turns_wait(&scheduler->sessions.turns, &side->in_turn);
+    return 1;
 }
 
 static void on_in_over(struct http_request *request, void *userdata)
@@ -145,6 +169,8 @@ static void on_in_over(struct http_request *request, void *userdata)
 
     (void)userdata;
     side->in = NULL;
+    session_turns_leave(&side->session->scheduler->sessions.turns, &side->in_turn);
+    side->leave = sd_event_source_disable_unref(side->leave);
     side->rests = false;
     session_settle(side->session);
 }
@@ -185,18 +211,28 @@ static bool is_told(const struct session_side *reader)
     return over && writer->ring.n == 0;
 }
 
+static void go_on_out(void *userdata)
+{
+    const struct session_side *reader = userdata;
+
+    http_stream_wake(reader->stream);
+}
+
 static void on_room(struct http_stream *stream, void *userdata)
 {
     struct session_side *reader = userdata;
     struct session_side *writer = other(reader);
-    const uint8_t *data;
+    struct session_turns *turns = &reader->session->scheduler->sessions.turns;
     size_t size;
+    const uint8_t *data = session_ring_look(&writer->ring, http_stream_room(stream), &size);
 
-    if (writer->ring.n > 0) {
-        data = session_ring_look(&writer->ring, HTTP_PIECE_BYTES, &size);
-        http_stream_write(stream, data, size);
-        session_ring_drop(&writer->ring, size);
+    if (!session_turns_may(turns, size)) {
+        session_turns_wait(turns, &reader->out_turn);
+        return;
     }
+    if (size > 0)
+        http_stream_write(stream, data, size);
+    session_ring_drop(&writer->ring, size);
     if (writer->rests && session_ring_room(&writer->ring) >= HTTP_PIECE_BYTES) {
         writer->rests = false;
         http_request_go_on(writer->in);
@@ -214,6 +250,7 @@ static void on_out_over(struct http_stream *stream, void *userdata)
     (void)stream;
     reader->stream = NULL;
     reader->out = NULL;
+    session_turns_leave(&reader->session->scheduler->sessions.turns, &reader->out_turn);
     session_settle(reader->session);
 }
 
@@ -226,6 +263,7 @@ static int begin_out(struct scheduler *scheduler, struct session_side *side,
         return r;
     side->out = request;
     side->came_out = true;
+    side->out_turn = (struct session_turn){ .go_on = go_on_out, .userdata = side };
     http_request_set_idle(request, SILENT_S);
     http_reply_header(request, "Cache-Control", "no-store");
     http_reply_header(request, "X-Accel-Buffering", "no"); /* a proxy must not wait for more */
@@ -271,8 +309,9 @@ void session_pipe_close(struct session *session)
     for (size_t i = 0; i < SESSION_SIDES; i++) {
         struct session_side *side = &session->sides[i];
 
-        if (side->rests) {
+        if (side->rests || side->in_turn.waits) {
             side->rests = false;
+            session_turns_leave(&session->scheduler->sessions.turns, &side->in_turn);
             http_request_go_on(side->in);
         }
         if (side->stream != NULL && other(side)->ring.n == 0)
@@ -291,6 +330,7 @@ bool session_pipe_cut(struct session *session)
 
         any = any || side->in != NULL || side->out != NULL;
         side->rests = false;
+        session_turns_leave(&session->scheduler->sessions.turns, &side->in_turn);
         if (side->in != NULL)
             http_request_cut(side->in);
         if (side->out != NULL)
@@ -302,13 +342,17 @@ bool session_pipe_cut(struct session *session)
 void session_pipe_sweep(struct session *session)
 {
     for (size_t i = 0; i < SESSION_SIDES; i++) {
-        struct session_side *side = &session->sides[i];
-        bool alone = side->suspect || (side->came_out && side->out == NULL);
+        struct http_request *in = session->sides[i].in;
 
-        side->suspect = false;
-        if (alone && side->in != NULL && http_request_abandoned(side->in))
-            http_request_cut(side->in);
-        else if (alone && side->in != NULL && side->rests) /* it is asked again */
-            side->suspect = true;
+        if (in != NULL && http_request_abandoned(in))
+            http_request_cut(in);
     }
+}
+
+bool session_pipe_is_left(const struct session *session)
+{
+    for (size_t i = 0; i < SESSION_SIDES; i++)
+        if (session->sides[i].in != NULL && http_request_leaves(session->sides[i].in))
+            return true;
+    return false;
 }

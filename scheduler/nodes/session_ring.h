@@ -37,12 +37,13 @@ static inline void session_ring_put(struct session_ring *ring, const void *data,
     ring->n += size;
 }
 
-/* session_ring_look - the first bytes that lie together, `most` of them at most; borrowed */
+/* session_ring_look - the first bytes that lie together, `most` of them at most; borrowed. NULL:
+ * there are none */
 static inline const uint8_t *session_ring_look(const struct session_ring *ring, size_t most,
                                                size_t *ret_size)
 {
     *ret_size = MIN_OF(MIN_OF(ring->n, SESSION_RING_BYTES - ring->at), most);
-    return ring->bytes + ring->at;
+    return ring->n > 0 ? ring->bytes + ring->at : NULL;
 }
 
 static inline void session_ring_clear(struct session_ring *ring)

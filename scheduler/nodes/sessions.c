@@ -283,12 +283,18 @@ void sessions_stop(struct scheduler *scheduler)
     session_end(session, SESSION_STOPPING, &why);
 }
 
+int sessions_init(struct scheduler *scheduler, struct edl_error *error)
+{
+    return session_turns_init(&scheduler->sessions.turns, scheduler->event, error);
+}
+
 void sessions_done(struct scheduler *scheduler)
 {
     struct session *session, *next;
 
     DL_FOREACH_SAFE(scheduler->sessions.list, session, next)
     forget(session);
+    session_turns_done(&scheduler->sessions.turns);
 }
 
 /* --- whether it may go on --- */
@@ -431,10 +437,8 @@ static uint64_t next_look_us(const struct session *session, uint64_t now)
         next = MIN_OF(next, session->moved_us + idle_us);
     if (session->gone_us != 0)
         next = MIN_OF(next, session->gone_us + FAREWELL_US);
-    for (size_t i = 0; i < SESSION_SIDES; i++)
-        if (session->sides[i].suspect ||
-            (session->sides[i].came_out && session->sides[i].out == NULL))
-            next = MIN_OF(next, now + SOON_US);
+    if (session_pipe_is_left(session))
+        next = MIN_OF(next, now + SOON_US);
     return MAX_OF(next, now + ACCURACY_US);
 }
 

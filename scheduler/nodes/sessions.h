@@ -13,7 +13,7 @@
  * Nothing is stored but the lines of the audit log: a restart of the scheduler ends every session,
  * and the job does not notice.
  *
- * Used by: api/sessions.c, api/orders.c, turn.c. Tests: tests/unit/test_sessions.c,
+ * Used by: api/sessions.c, api/orders.c, turn.c. Tests: tests/unit/test_session_turns.c,
  * tests/integration/163-sessions.sh. */
 #pragma once
 
@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "scheduler/api/process_ref.h"
+#include "scheduler/nodes/session_turns.h"
 
 struct edl_error;
 struct http_request;
@@ -56,6 +57,7 @@ struct session_limits {
 };
 
 struct sessions {
+    struct session_turns turns;
     struct session *list; /* owned; utlist: also those that have ended, for a minute */
     unsigned n, n_open;   /* of the list; of those that have not ended */
     uint64_t begun;
@@ -101,6 +103,8 @@ void sessions_look(struct scheduler *scheduler);
 void sessions_recheck(struct scheduler *scheduler);
 /* sessions_stop - the scheduler stops: all of them end, and those who are there hear so */
 void sessions_stop(struct scheduler *scheduler);
+/* sessions_init - the loop must be there */
+int sessions_init(struct scheduler *scheduler, struct edl_error *error);
 /* sessions_done - the servers are closed */
 void sessions_done(struct scheduler *scheduler);
 

@@ -20,9 +20,10 @@ struct session_side {
     struct http_stream *stream; /* its answer */
     struct session_ring ring;   /* what it sent and the other has not got */
     bool came_in, came_out;     /* each comes once */
-    bool rests;                 /* in waits for room in the ring */
-    bool whole;                 /* the body of in has ended in order */
-    bool suspect;               /* in has perhaps no sender any more (http_request_abandoned) */
+    struct session_turn in_turn, out_turn;
+    bool rests;             /* in waits for room in the ring */
+    bool whole;             /* the body of in has ended in order */
+    sd_event_source *leave; /* owned: whether the client of in leaves; NULL: nobody looks */
 };
 
 struct session {
@@ -68,5 +69,10 @@ void session_pipe_close(struct session *session);
 /* session_pipe_cut - requests that are still there lose their connections. true: there were some */
 bool session_pipe_cut(struct session *session);
 
-/* session_pipe_sweep - requests whose clients have left without a word */
+/* session_pipe_sweep - requests whose clients have left without a word, and of which nothing is
+ * left
+ */
 void session_pipe_sweep(struct session *session);
+
+/* session_pipe_is_left - there is one whose client has left, and something of it may be left */
+bool session_pipe_is_left(const struct session *session);

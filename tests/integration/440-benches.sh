@@ -30,6 +30,7 @@ output | --json --rounds 1 --bytes 20000000
 recover | --json --rounds 1 --watch 5 --no-slurm
 stall | --json --stalls 5
 siege | --json --seconds 3 --kinds documents
+sessions | --json --seconds 1 --sessions 4 --mebibytes 4
 experiment | EDL_BUILD_DIR
 '
 only=${EDL_BENCHES:-} # these alone, while one is mended

@@ -187,6 +187,7 @@ class Agent:
         return self
 
     async def end(self):
+        self.stop = True  # a wait that ends in the same moment may forget that it was cancelled
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -201,13 +202,13 @@ class Agent:
             await self.client.ask("POST", "/nodes/%s/report" % self.name, dict(body, session=refused.problem["session"]))
 
     async def beat(self):
-        while True:
+        while not self.stop:
             await asyncio.sleep(0.5)
             await self.report()
 
     async def poll(self):
         after = ""
-        while True:
+        while not self.stop:
             try:
                 orders = await self.client.ask("GET", "/nodes/%s/orders?wait=20%s" % (self.name, after))
             except Refused as refused:
