@@ -37,7 +37,7 @@ static int run(const struct invocation *invocation)
         .body = body,
         .reads = !options->no_input,
         .detaches = true,
-        .no_eof = isatty(STDIN_FILENO) == 0,
+        .no_eof = options->no_input || isatty(STDIN_FILENO) == 0,
         .left = "left; the job goes on (edl attach or edl logs -f shows more)",
     });
     json_decref(body);

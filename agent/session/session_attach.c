@@ -5,22 +5,24 @@
  * its supervisor has written all of the log by then, and how it ended stands in its folder. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/session/session.h"
 #include "agent/session/session_stream.h"
+#include "agent/supervisor/program_input.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/json_read.h"
 #include "shared/macro.h"
 
 #define TAIL_BYTES 4096
-#define INPUT_NAME "stdin" /* in the folder of the process, where its job says stdin: true */
 
 struct attach {
     struct session *session; /* borrowed */
@@ -127,12 +129,22 @@ static int open_log(struct attach *attach, struct edl_error *error)
 static int open_input(const struct session *session)
 {
     struct stat st;
-    int fd =
-        openat(session->target.dir_fd, INPUT_NAME, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(session->target.dir_fd, PROGRAM_INPUT_FIFO,
+                    O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 
     if (fd != -1 && (fstat(fd, &st) == -1 || !S_ISFIFO(st.st_mode)))
         fd = safe_close(fd);
     return fd;
+}
+
+/* on_input_over - all is written. Nobody sees an end before the supervisor has closed its own end
+ * of the FIFO (program_input.h), which it does where the person has said so. */
+static void on_input_over(void *userdata)
+{
+    const struct attach *attach = userdata;
+
+    if (attach->in.ended)
+        (void)pidfd_send_signal(attach->session->target.supervisor_pidfd, SIGUSR2, NULL, 0);
 }
 
 static int start(struct session *session, struct edl_error *error)
@@ -151,6 +163,8 @@ static int start(struct session *session, struct edl_error *error)
                            open_input(session));
     if (r < 0)
         return edl_error_errno(error, r, "the event loop");
+    attach->in.over = on_input_over;
+    attach->in.userdata = attach;
     session_wire_send(session->wire, SESSION_READY, 0, NULL, 0);
     return 0;
 }

@@ -58,8 +58,13 @@ void program_input_given(struct program_input *input)
     input->program_fd = safe_close(input->program_fd);
 }
 
-void program_input_close(struct program_input *input)
+void program_input_end(struct program_input *input)
 {
     input->held_fd = safe_close(input->held_fd);
+}
+
+void program_input_close(struct program_input *input)
+{
+    program_input_end(input);
     program_input_given(input);
 }

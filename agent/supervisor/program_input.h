@@ -2,7 +2,8 @@
 /* program_input.h - what a program reads, where its job says stdin: true
  *
  * A FIFO in the folder of the process. A session writes to it; a writer that leaves is no end of
- * input. It belongs to the account of the program, which may open /dev/stdin.
+ * input. A session whose person ends the input (Ctrl-D) says so to the supervisor by SIGUSR2. It
+ * belongs to the account of the program, which may open /dev/stdin.
  *
  * Used by: supervise.c. A session writes by the name (PROGRAM_INPUT_FIFO). Tests:
  * tests/unit/test_program_input.c, tests/integration/357-stdin.sh. */
@@ -33,5 +34,8 @@ int program_input_open(int dir_fd, const json_t *order, const struct account *ac
 
 /* program_input_given - the program has its end */
 void program_input_given(struct program_input *input);
+
+/* program_input_end - the program reads an end of its input once the writers of now are gone */
+void program_input_end(struct program_input *input);
 
 void program_input_close(struct program_input *input);

@@ -8,8 +8,9 @@
  * how long the program was silent in spite of its promise: it is killed. The others are graceful:
  * SIGTERM once to each process below us, SIGKILL to everything later; when, is decided in
  * core/fence.h. At the end of a lease it stands still instead if it can (standstill.h), until
- * SIGUSR1 with the lease's epoch attached. It restarts nothing, talks to nobody, and looks at no
- * other folder. If it is killed, the program dies with it: a free lock without exit.json. */
+ * SIGUSR1 with the lease's epoch attached. SIGUSR2: the person who types has ended the input. It
+ * restarts nothing, talks to nobody, and looks at no other folder. If it is killed, the program
+ * dies with it: a free lock without exit.json. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -429,6 +430,8 @@ static void await(struct supervisor *s)
             on_stop(s, &info, now_us);
         else if (info.ssi_signo == SIGUSR1)
             on_thaw(s, &info, now_us);
+        else if (info.ssi_signo == SIGUSR2)
+            program_input_end(&s->input);
     }
     s->prints = fds[2].revents != 0;
 }
@@ -496,7 +499,7 @@ static int unpack(struct supervisor *s, struct edl_error *error)
 /* open_signals - those that await waits for */
 static int open_signals(struct supervisor *s, struct edl_error *error)
 {
-    static const int awaited[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1 };
+    static const int awaited[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2 };
     sigset_t set;
 
     (void)sigemptyset(&set);
@@ -508,7 +511,8 @@ static int open_signals(struct supervisor *s, struct edl_error *error)
 
 void supervise_block_signals(void)
 {
-    static const int blocked[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGINT, SIGHUP, SIGPIPE };
+    static const int blocked[] = { SIGTERM, SIGCHLD, SIGALRM, SIGUSR1,
+                                   SIGUSR2, SIGINT,  SIGHUP,  SIGPIPE };
     sigset_t set;
 
     (void)sigemptyset(&set);

@@ -90,6 +90,35 @@ TEST(test_program_that_closes_its_input_takes_no_more)
     (void)wait_end(f, &record);
 }
 
+/* A person's Ctrl-D: what was typed before it is read, and another writer that is there holds it
+ * up. */
+TEST(test_input_ends_when_a_session_says_so)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+    int other;
+
+    f->takes_input = true;
+    start_script(f,
+                 "exec 3> $FIFO; echo up >&3; while read line; do echo \"got $line\" >&3; done; "
+                 "echo end >&3; read line < $GATE; exit 4",
+                 1000000);
+    wait_for_text(f, "up\n");
+    other = open_input(f);
+    assert_true(other >= 0);
+    type(f, "first\n");
+    assert_int_equal(kill(f->pid, SIGUSR2), 0);
+    wait_for_text(f, "got first\n");
+    assert_int_equal(write(other, "second\n", 7), 7);
+    wait_for_text(f, "got second\n");
+    (void)safe_close(other);
+    wait_for_text(f, "end\n");
+    assert_int_equal(kill(f->pid, SIGUSR2), 0); /* there is nothing to end any more */
+    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
+    (void)wait_end(f, &record);
+    assert_int_equal(record.exit_code, 4);
+}
+
 TEST(test_without_the_word_there_is_no_input)
 {
     struct fixture *f = *state;
