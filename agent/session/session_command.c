@@ -33,18 +33,20 @@ static bool is_of(const char *entry, const char *name)
     return strncmp(entry, name, length) == 0 && entry[length] == '=';
 }
 
-/* with_term - the environment of the process, and the kind of terminal that the person has */
-static char **with_term(char *const *environment, const char *term)
+/* with_own - the environment of the process, its number for debuggers, and the kind of terminal
+ * that the person has */
+static char **with_own(char *const *environment, pid_t program, const char *term)
 {
     char **copy;
     size_t n = 0, at = 0;
 
     while (environment != NULL && environment[n] != NULL)
         n++;
-    copy = xcalloc(n + 2, sizeof *copy);
+    copy = xcalloc(n + 3, sizeof *copy);
     for (size_t i = 0; i < n; i++)
-        if (term == NULL || !is_of(environment[i], "TERM"))
+        if (!is_of(environment[i], "EDL_PID") && (term == NULL || !is_of(environment[i], "TERM")))
             copy[at++] = xstrdup(environment[i]);
+    copy[at++] = text_format("EDL_PID=%d", (int)program);
     if (term != NULL)
         copy[at] = text_format("TERM=%s", term);
     return copy;
@@ -89,7 +91,8 @@ void session_command_choose(const struct session_config *config,
     const struct session_request *request = &config->request;
 
     *ret = (struct session_command){ 0 };
-    ret->environment = with_term(target->environment, request->has_pty ? request->term : NULL);
+    ret->environment = with_own(target->environment, target->record.child_pid,
+                                request->has_pty ? request->term : NULL);
     if (request->kind == SESSION_KIND_SSH) {
         choose_sshd(config, ret);
     } else if (request->words[0] == NULL) {

@@ -16,7 +16,8 @@ struct session_command {
 };
 
 /* session_command_choose - of exec and shell what was asked for, else the account's login shell, as
- * one that logs in; of ssh our own `edl-session --sshd`. session_command_clear in any case */
+ * one that logs in; of ssh our own `edl-session --sshd`. Its environment is that of the process,
+ * with EDL_PID, the number of that. session_command_clear in any case */
 void session_command_choose(const struct session_config *config,
                             const struct session_target *target, struct session_command *ret);
 void session_command_clear(struct session_command *command);

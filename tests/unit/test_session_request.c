@@ -167,8 +167,8 @@ TEST(test_limits_are_the_kernels_lines_in_their_order)
 static void choose(const char *kind, const char *shell, bool with_terminal,
                    struct session_config *config, struct session_command *ret)
 {
-    char a[] = "A=1", term[] = "TERM=old", b[] = "B=2";
-    char *environment[] = { a, term, b, NULL };
+    char a[] = "A=1", term[] = "TERM=old", pid[] = "EDL_PID=1", b[] = "B=2";
+    char *environment[] = { a, term, pid, b, NULL };
     struct session_target target = SESSION_TARGET_NONE;
     struct edl_error error = { 0 };
     json_t *entry = entry_of(kind);
@@ -178,6 +178,7 @@ static void choose(const char *kind, const char *shell, bool with_terminal,
     *config = (struct session_config){ .program_dir = xstrdup("/usr/bin") };
     assert_int_equal(session_request_parse(entry, &config->request, &error), 0);
     target.environment = environment;
+    target.record.child_pid = 4711;
     target.account.shell = (char *)(uintptr_t)shell;
     session_command_choose(config, &target, ret);
     json_decref(entry);
@@ -194,8 +195,9 @@ TEST(test_a_shell_is_the_accounts_as_one_that_logs_in)
     assert_null(command.argv[1]);
     assert_string_equal(command.environment[0], "A=1");
     assert_string_equal(command.environment[1], "B=2");
-    assert_string_equal(command.environment[2], "TERM=xterm");
-    assert_null(command.environment[3]);
+    assert_string_equal(command.environment[2], "EDL_PID=4711"); /* the job's own one is gone */
+    assert_string_equal(command.environment[3], "TERM=xterm");
+    assert_null(command.environment[4]);
     session_command_clear(&command);
     session_config_clear(&config);
 }
