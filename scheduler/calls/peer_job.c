@@ -18,7 +18,17 @@
 
 #define DEPTH_MAX                                                                                  \
     128 /* ancestors; a job may have made many, and still has the supervisor above them */
-#define SUPERVISOR "(edl-supervisor)"
+
+/* above processes of jobs, and above programs that people run inside them (agent/session) */
+static const char *const supervisors[] = { "(edl-supervisor)", "(edl-session)" };
+
+static bool is_one(const char *name, size_t size)
+{
+    for (size_t i = 0; i < ELEMENTS(supervisors); i++)
+        if (size == strlen(supervisors[i]) && strncmp(name, supervisors[i], size) == 0)
+            return true;
+    return false;
+}
 
 /* read_parent - the parent of a process, and whether it is called like a supervisor; -1: it is not
  * seen (proc_pid_stat(5)) */
@@ -40,8 +50,7 @@ static pid_t read_parent(pid_t pid, bool *ret_supervisor)
     end = strrchr(text, ')'); /* the name may hold blanks and parentheses */
     if (begin == NULL || end == NULL || sscanf(end + 1, " %*c %d", &parent) != 1)
         return -1;
-    *ret_supervisor = (size_t)(end + 1 - begin) == strlen(SUPERVISOR) &&
-                      strncmp(begin, SUPERVISOR, strlen(SUPERVISOR)) == 0;
+    *ret_supervisor = is_one(begin, (size_t)(end + 1 - begin));
     return parent;
 }
 

@@ -3,7 +3,8 @@
  *
  * On that socket the kernel's word is enough: a caller is its account. A process of a job has that
  * account too, and is not its owner: its work there would outlive the job. It has edl-supervisor
- * above it after every fork, as supervisors are child subreapers (prctl(2)). */
+ * above it after every fork, as supervisors are child subreapers (prctl(2)); a program of a session
+ * inside it has edl-session. */
 #pragma once
 
 #include <stdbool.h>

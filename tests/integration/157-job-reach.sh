@@ -59,9 +59,21 @@ if grep -Eq '^(\[[^ ]*\] )?2[0-9][0-9]$' "$work/said"; then fail "the scheduler 
 grep -q '403' "$work/said" || fail "the detour was not tried: $(cat "$work/said")"
 as nobody curl -sS --fail --unix-socket "$work/sockets/scheduler" http://edl/jobs >/dev/null || fail 'nobody is not heard any more'
 
+# a program of a session is where its process is: the same holds for it, also when it has left its shell
+submit nobody --name looked-into -- sleep 1000 >/dev/null
+await 60 'it runs' job_is looked-into running
+# shellcheck disable=SC2016
+edl exec looked-into -- env "SOCKET=/proc/$outside/root$work/sockets/scheduler" bash -c '
+    ask() { curl -sS -o /dev/null -w "%{http_code}\n" --unix-socket "$SOCKET" "$@" 2>&1; }
+    [ "$(id -un)" = nobody ] && [ -S "$SOCKET" ] || echo "the detour is closed"
+    ask http://edl/jobs; ask -X POST -d "{}" http://edl/tokens; (setsid sh -c "curl -sS -o /dev/null -w \"%{http_code}\n\" --unix-socket \"$SOCKET\" http://edl/jobs" &); read -r -t 2 <> <(:) || true' >"$work/said" || fail "no session: $(cat "$work/said")"
+[ "$(sort -u "$work/said")" = 403 ] || fail "the scheduler serves a program of a session: $(cat "$work/said")"
+edl kill looked-into >/dev/null
+await 60 'it is over' job_is looked-into killed
+
 # processes of a job share memory with each other, and with nobody else
 echo machine >/dev/shm/edl-test-$$
-trap 'rm -f "/dev/shm/edl-test-$$"; on_exit' EXIT
+trap 'status=$?; rm -f "/dev/shm/edl-test-$$"; (exit $status); on_exit' EXIT
 # shellcheck disable=SC2016
 submit daemon --name keeper -- sh -c 'echo secret >/dev/shm/keeper; chmod 666 /dev/shm/keeper; exec sleep 1000'
 # shellcheck disable=SC2016
@@ -81,5 +93,6 @@ as nobody cat "$kept" 2>/dev/null && fail 'others may read it'
 # it goes with the job, however that ends, and leaves what others have there
 kill -9 "$(edl show keeper --json | jq '.processes[0].pid')"
 if edl wait keeper >/dev/null 2>&1; then fail 'keeper was to fail'; fi
-silent find /dev/shm/edl -mindepth 1 -type d || fail "shared memory is left: $(find /dev/shm/edl)"
+silent find /dev/shm/edl -mindepth 1 -type d '(' -user nobody -o -user daemon ')' || # those of other tests are others'
+     fail "shared memory is left: $(find /dev/shm/edl)"
 [ -s /dev/shm/edl-test-$$ ] || fail "the machine's own is gone"
