@@ -86,12 +86,13 @@ static int refuse(const struct session *session, uint16_t port, struct edl_error
 
 /* is_its - a connection to address is answered by a process of the job */
 static bool is_its(const struct session_listeners *all, const struct session_members *members,
-                   const struct in6_addr *address)
+                   const struct session_target *target, const struct in6_addr *address)
 {
     struct session_listeners answering;
 
     session_listeners_at(all, address, &answering);
-    return session_listeners_owned(&answering, members->pids, members->n);
+    return session_listeners_owned(&answering, members->pids, members->n, session_members_hold,
+                                   target);
 }
 
 /* look - which address of the port is the process's: *address is tried alone where it is given */
@@ -112,9 +113,10 @@ static int look(const struct session *session, uint16_t port, bool given, struct
         (void)snprintf(mapped, sizeof mapped, "%s%s", strchr(own, ':') == NULL ? "::ffff:" : "",
                        own);
     session_members_find(&session->target, &members);
-    r = given && is_its(&all, &members, address) ? 0 : -ECONNREFUSED;
+    r = given && is_its(&all, &members, &session->target, address) ? 0 : -ECONNREFUSED;
     for (size_t i = 0; !given && r < 0 && i < ELEMENTS(texts); i++)
-        if (inet_pton(AF_INET6, texts[i], address) == 1 && is_its(&all, &members, address))
+        if (inet_pton(AF_INET6, texts[i], address) == 1 &&
+            is_its(&all, &members, &session->target, address))
             r = 0;
     session_members_clear(&members);
     if (r == 0 && session_target_lives(&session->target))

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -136,8 +137,31 @@ static void look_into(pid_t pid, const struct session_listeners *listeners, bool
     }
 }
 
+static bool is_alive(int pidfd)
+{
+    struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+    return poll(&end, 1, 0) == 0;
+}
+
+/* look_at - descriptors of a number that became another process's meanwhile count for nobody */
+static void look_at(pid_t pid, const struct session_listeners *listeners, session_hold_fn hold,
+                    const void *userdata, bool *found)
+{
+    _cleanup_close_ int pidfd = hold(pid, userdata);
+    bool its[SESSION_LISTENERS_MAX] = { false };
+
+    if (pidfd < 0)
+        return;
+    look_into(pid, listeners, its);
+    if (!is_alive(pidfd))
+        return;
+    for (size_t i = 0; i < listeners->n; i++)
+        found[i] = found[i] || its[i];
+}
+
 bool session_listeners_owned(const struct session_listeners *listeners, const pid_t *pids,
-                             size_t n_pids)
+                             size_t n_pids, session_hold_fn hold, const void *userdata)
 {
     bool found[SESSION_LISTENERS_MAX] = { false };
     size_t n = 0;
@@ -145,7 +169,7 @@ bool session_listeners_owned(const struct session_listeners *listeners, const pi
     if (listeners->n == 0 || listeners->too_many)
         return false;
     for (size_t i = 0; i < n_pids && n < listeners->n; i++) {
-        look_into(pids[i], listeners, found);
+        look_at(pids[i], listeners, hold, userdata, found);
         n = 0;
         for (size_t j = 0; j < listeners->n; j++)
             n += found[j];

@@ -41,7 +41,10 @@ void session_listeners_at(const struct session_listeners *listeners, const struc
 /* session_listeners_read - of the network of process pid; 0, or -errno */
 int session_listeners_read(pid_t pid, uint16_t port, struct session_listeners *ret);
 
+/* A pidfd of the process, to be closed, if it is still the one that was meant; else -1 */
+typedef int (*session_hold_fn)(pid_t pid, const void *userdata);
+
 /* session_listeners_owned - whether each of them is held by one of the processes (and there is one)
  */
 bool session_listeners_owned(const struct session_listeners *listeners, const pid_t *pids,
-                             size_t n_pids);
+                             size_t n_pids, session_hold_fn hold, const void *userdata);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +32,7 @@
 #include "shared/macro.h"
 
 #define GROUP_END_MS 5000
+#define MEMORY_MAX (256U << 20)
 #define PATIENCE_S 10 /* from SIGTERM to SIGKILL of the session */
 
 static void set_up(void)
@@ -87,12 +89,25 @@ static void keep(pid_t session, const sigset_t *signals)
     killtree_done(&child);
 }
 
+/* bound_memory - a person may send a window of data to each of many connections that read none of
+ * it. The program has the limits of its process instead. */
+static void bound_memory(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_DATA, &limit) == -1)
+        return;
+    limit.rlim_cur = MIN_OF(limit.rlim_max, (rlim_t)MEMORY_MAX);
+    (void)setrlimit(RLIMIT_DATA, &limit);
+}
+
 static int run_session(pid_t keeper, const json_t *document, char *group)
 {
     static const int blocked[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
     sigset_t set;
 
     block(blocked, ELEMENTS(blocked), &set);
+    bound_memory();
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) == -1 || getppid() != keeper ||
         prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
         return 1;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 
 #include "agent/groups/cgroup.h"
 #include "agent/machine/procfs_tree.h"
@@ -13,6 +14,7 @@
 
 #define FOLDER_SIZE (CGROUP_PATH_SIZE + 64)
 #define DEPTH_MAX 16
+#define ANCESTORS_MAX 64
 
 static void add(struct session_members *members, pid_t pid)
 {
@@ -64,6 +66,34 @@ void session_members_find(const struct session_target *target, struct session_me
     (void)procfs_tree(target->record.pid, &tree, &n);
     for (size_t i = 0; i < n; i++)
         add(ret, tree[i].pid);
+}
+
+static bool is_below_supervisor(pid_t pid, pid_t supervisor)
+{
+    for (unsigned depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
+        pid = procfs_parent(pid);
+        if (pid == supervisor)
+            return true;
+    }
+    return false;
+}
+
+int session_members_hold(pid_t pid, const void *userdata)
+{
+    const struct session_target *target = userdata;
+    int pidfd = pidfd_open(pid, 0);
+    struct cgroup_paths paths;
+    bool is_member;
+
+    if (pidfd == -1)
+        return -1;
+    if (target->record.cgroup.unified[0] != '\0') {
+        cgroup_paths_of(pid, &paths);
+        is_member = cgroup_is_below(paths.unified, target->record.cgroup.unified);
+    } else {
+        is_member = is_below_supervisor(pid, target->record.pid);
+    }
+    return is_member ? pidfd : safe_close(pidfd);
 }
 
 void session_members_clear(struct session_members *members)

@@ -18,4 +18,7 @@ struct session_members {
 };
 
 void session_members_find(const struct session_target *target, struct session_members *ret);
+/* session_members_hold - a pidfd of one of them, to be closed: it is a member still; -1: it is not,
+ * or the number is another process's by now. target: a struct session_target */
+int session_members_hold(pid_t pid, const void *target);
 void session_members_clear(struct session_members *members);

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include <arpa/inet.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,6 +54,11 @@ static void answers(const struct session_listeners *listeners, const char *addre
     assert_string_equal(text, expected);
 }
 
+static int hold(pid_t pid, const void *gone)
+{
+    return gone != NULL ? -1 : pidfd_open(pid, 0);
+}
+
 TEST(test_only_those_that_listen_at_the_port)
 {
     static const char *const v4[] = {
@@ -93,7 +99,7 @@ TEST(test_a_stranger_beside_makes_it_nobodys)
     const pid_t self = getpid();
 
     /* neither inode is one of ours */
-    assert_false(session_listeners_owned(&listeners, &self, 1));
+    assert_false(session_listeners_owned(&listeners, &self, 1, hold, NULL));
 }
 
 static int listen_at(uint16_t *ret_port)
@@ -123,9 +129,10 @@ TEST(test_a_socket_of_ours_is_ours_and_not_our_parents)
     assert_int_equal(session_listeners_read(self, port, &listeners), 0);
     session_listeners_at(&listeners, &loopback, &at);
     assert_int_equal(at.n, 1);
-    assert_true(session_listeners_owned(&at, &self, 1));
-    assert_false(session_listeners_owned(&at, &parent, 1));
-    assert_false(session_listeners_owned(&at, NULL, 0));
+    assert_true(session_listeners_owned(&at, &self, 1, hold, NULL));
+    assert_false(session_listeners_owned(&at, &self, 1, hold, "it is another one by now"));
+    assert_false(session_listeners_owned(&at, &parent, 1, hold, NULL));
+    assert_false(session_listeners_owned(&at, NULL, 0, hold, NULL));
 }
 
 TEST(test_nobody_listens)
@@ -133,5 +140,5 @@ TEST(test_nobody_listens)
     struct session_listeners none = { 0 };
     const pid_t self = getpid();
 
-    assert_false(session_listeners_owned(&none, &self, 1));
+    assert_false(session_listeners_owned(&none, &self, 1, hold, NULL));
 }
