@@ -74,6 +74,7 @@ static const struct {
       "leave it out: SIGTERM comes first, and grace in a document says how long before" },
     { "exclusive", 0, "--cpu N with all cores of a node" },
     { "oversubscribe", 's', "leave it out, or ask for less: --cpu 0.5" },
+    { "mpi", 0, "--mode mpi" },
     { "timeout", 0, "--time TIME" },
     { "wrap", 0, SHELL },
     { "wait", 'W', "--follow" },

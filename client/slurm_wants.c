@@ -123,13 +123,14 @@ static int take_nice(struct slurm_wants *wants, const struct slurm_option *optio
     return 0;
 }
 
-static int take_wrap(struct slurm_wants *wants, const struct slurm_option *option,
+static int take_text(struct slurm_wants *wants, const struct slurm_option *option,
                      const char *value, struct edl_error *error)
 {
-    (void)option;
+    char **field = (char **)(void *)((char *)wants + option->field);
+
     (void)error;
-    free(wants->wrap);
-    wants->wrap = xstrdup(value);
+    free(*field);
+    *field = xstrdup(value);
     return 0;
 }
 
@@ -169,6 +170,9 @@ static const struct slurm_option options[] = {
     SAME("output", 'o', "--output"),
     SAME("error", 'e', "--error"),
     SAME("priority", 0, "--priority"),
+    SAME("selector", 0, "--selector"), /* of edl submit, as the next two */
+    SAME("min", 0, "--min"),
+    SAME("max", 0, "--max"),
     { .name = "nice", .take = take_nice, .ours = "--priority" },
     { .name = "time", .letter = 't', .take = take_time, .ours = "--time" },
     FIELD("ntasks", 'n', take_number, tasks),
@@ -181,13 +185,23 @@ static const struct slurm_option options[] = {
     FIELD("gpus", 'G', take_number, gpus),
     FIELD("gpus-per-node", 0, take_number, gpus_per_node),
     FIELD("gpus-per-task", 0, take_number, gpus_per_task),
-    { .name = "wrap", .take = take_wrap, .of_program = true },
+    { .name = "wrap",
+      .take = take_text,
+      .of_program = true,
+      .field = offsetof(struct slurm_wants, wrap) },
+    { .name = "jobid",
+      .take = take_text,
+      .of_program = true,
+      .field = offsetof(struct slurm_wants, job) },
     PROGRAM("wait", 'W', take_flag, wait),
     PROGRAM("parsable", 0, take_flag, parsable),
     PROGRAM("test-only", 0, take_flag, test_only),
     PROGRAM("pty", 0, take_flag, terminal),
     PROGRAM("quiet", 'Q', take_silence, wait),
     PROGRAM("verbose", 'v', take_silence, wait),
+    PROGRAM("overlap", 0, take_silence, wait),
+    PROGRAM("label", 'l', take_silence, wait),
+    PROGRAM("unbuffered", 'u', take_silence, wait),
     /* of edl submit, for scripts that are meant for both */
     { .name = "slurm-env", .is_flag = true, .take = take_same, .ours = "--slurm-env" },
 };
@@ -366,5 +380,6 @@ void slurm_wants_clear(struct slurm_wants *wants)
 {
     word_list_clear(&wants->words);
     free(wants->wrap);
+    free(wants->job);
     *wants = (struct slurm_wants){ 0 };
 }

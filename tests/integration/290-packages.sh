@@ -13,7 +13,7 @@ packages_build
 mkdir -p "$work/root" "$work/control"
 lintian --pedantic --allow-root --fail-on error,warning,pedantic "$packages"/*.changes >"$work/lintian" 2>&1 || fail "lintian: $(cat "$work/lintian")"
 
-for name in edl-scheduler edl-agent edl-client edl-trainer libedl0 libedl-dev python3-edl edl-doc; do
+for name in edl-scheduler edl-agent edl-client edl-slurm-words edl-trainer libedl0 libedl-dev python3-edl edl-doc; do
     dpkg-deb -x "$packages/$name"_*.deb "$work/root"
     dpkg-deb -e "$packages/$name"_*.deb "$work/control/$name"
 done

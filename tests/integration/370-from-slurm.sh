@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# docs/from-slurm.md: each of its blocks is typed in one folder beside a cluster, and says what the page shows. Then what the commands
+# of Slurm refuse, and what they say of a job with a name in another writing.
+# Takes 6 s: a dozen jobs, one after another
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+. "$EDL_SOURCE_DIR/tests/lib/blocks.sh"
+
+machines=$work
+folder=$work/folder
+mkdir "$folder" "$work/words"
+while read -r from to; do # as the package has them
+    case $to in usr/bin/*) ln -s "$EDL_BUILD_DIR/${from##*/}" "$work/words/${to##*/}" ;; esac
+done <"$EDL_SOURCE_DIR/packaging/debian/edl-slurm-words.links"
+cluster_start --nodes 2 --cpu 4 --memory 8Gi
+PATH=$work/words:$PATH # what is typed without them is typed with them, too
+type_in() { # MACHINE FILE
+    (cd "$folder" && timeout 120 bash -e "$2")
+}
+blocks docs/from-slurm.md
+run_blocks
+
+cd "$folder"
+refused() { # STATUS TEXT COMMAND...
+    local status=$1 text=$2
+    shift 2
+    local got=0
+    "$@" >"$work/said" 2>&1 || got=$?
+    [ "$got" = "$status" ] || fail "$* ended with $got: $(cat "$work/said")"
+    grep -qF -e "$text" "$work/said" || fail "$* does not say \"$text\": $(cat "$work/said")"
+}
+refused 1 'try: --selector' sbatch --partition=x train.sh
+refused 1 'edl wait JOB' sbatch --mail-type=END train.sh
+refused 1 'the command is missing' srun
+refused 1 'a shell has one instance' salloc -n 2
+refused 1 'no %q' squeue -o '%q'
+refused 1 'there is no field Foo' sacct --format=Foo
+refused 1 'is no time' sacct -S yesterday
+refused 1 'edl scale JOB' scontrol hold 1
+refused 1 'which job?' scancel
+refused 1 'edl-slurm squeue' edl-slurm squeeu
+refused 4 '' srun sh -c 'exit 4'
+
+# a name in another writing, from standard input, with its output in a file and quotes in the name of that
+job=$(printf '%s\n' '#!/bin/bash' '#SBATCH --job-name="Мой job №7"' "#SBATCH -o 'out \"%j\$(x).txt'" 'echo there' | sbatch --parsable --wait)
+name=$(edl ps --all --format id,name --no-header | awk -v id="$job" '$1 == id { print $2 }')
+case $name in job-7-?????) ;; *) fail "the job is called $name" ;; esac
+[ "$(cat "out \"$job\$(x).txt")" = there ] || fail "its output is not there: $(ls)"
+silent edl logs "$job" || fail 'its output is in the log as well'
+# a job of that name is found by the beginning that the script gave it
+job=$(printf '#!/bin/sh\n#SBATCH -J found\nsleep 300\n' | sbatch --parsable)
+[ "$(squeue -h -n found -o %i)" = "$job" ] || fail 'squeue does not find it by its name'
+scancel -n found
+edl wait "$job" >/dev/null || true
+[ "$(sacct -n -P -j "$job" -o State)" = CANCELLED ] || fail 'it was not cancelled'
+# in a job srun is the command
+[ "$(srun --export=PATH srun echo inside)" = inside ] || fail 'srun in a job does not run the command'
+cluster_stop
