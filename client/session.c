@@ -24,6 +24,7 @@
 
 #define PING_US (SESSION_PING_S * USEC_PER_SEC)
 #define SILENCE_US (4 * PING_US) /* the other end says something once in SESSION_PING_S */
+#define FAREWELL_US (500 * USEC_PER_MSEC)
 #define NOTE_MAX 1024
 #define CHANNELS_MAX (SESSION_CHANNELS_MAX + SESSION_STDERR + 1)
 
@@ -36,6 +37,7 @@ struct channel {
 
 struct session {
     struct server *server; /* borrowed */
+    sd_event *event;       /* borrowed */
     struct session_events events;
     json_t *about;                 /* owned */
     char *id;                      /* owned */
@@ -45,6 +47,8 @@ struct session {
     struct channel channels[CHANNELS_MAX];
     uint16_t last_number; /* of a connection */
     uint64_t heard_us;
+    sd_event_source *farewell; /* owned; NULL until how is known */
+    struct session_end how;
     bool calling, dead; /* freed by a callback */
     bool ended;
 };
@@ -78,12 +82,32 @@ static struct channel *channel_open(struct session *session, uint16_t number, si
 
 /* --- its end --- */
 
+static void free_rest(struct session *session)
+{
+    free(session->reader);
+    free(session);
+}
+
+static void enter(struct session *session)
+{
+    session->calling = true;
+}
+
+/* leave - also of what a callback has freed */
+static void leave(struct session *session)
+{
+    session->calling = false;
+    if (session->dead)
+        free_rest(session);
+}
+
 static void end(struct session *session, const struct session_end *how)
 {
     if (session->ended)
         return;
     session->ended = true;
     session->ping = sd_event_source_disable_unref(session->ping);
+    session->farewell = sd_event_source_disable_unref(session->farewell);
     session->events.on_end(session->events.userdata, how);
 }
 
@@ -136,6 +160,30 @@ static void ask_why(struct session *session, const struct edl_error *broke, stru
     http_answer_clear(&answer);
 }
 
+static int on_farewell(sd_event_source *source, uint64_t time_us, void *userdata)
+{
+    struct session *session = userdata;
+
+    (void)source;
+    (void)time_us;
+    enter(session);
+    end(session, &session->how);
+    leave(session);
+    return 0;
+}
+
+/* end_told - the node has told how; the scheduler ends the stream by and by, and notes a regular
+ * end if we are still here then */
+static void end_told(struct session *session, const struct session_end *how)
+{
+    session->how = *how;
+    if (session->farewell != NULL)
+        return;
+    if (sd_event_add_time_relative(session->event, &session->farewell, CLOCK_MONOTONIC, FAREWELL_US,
+                                   0, on_farewell, session) < 0)
+        end(session, how);
+}
+
 static void on_exit_frame(struct session *session, const struct session_frame *frame)
 {
     struct session_end how = { .exited = true };
@@ -148,7 +196,7 @@ static void on_exit_frame(struct session *session, const struct session_frame *f
     } else {
         how.status = frame->data[0] == 1 ? SESSION_SIGNALLED + frame->data[1] : frame->data[1];
     }
-    end(session, &how);
+    end_told(session, &how);
 }
 
 /* read_error - of a frame: JSON in other people's words */
@@ -173,7 +221,7 @@ static void on_error_frame(struct session *session, const struct session_frame *
 
     how.status = read_error(frame, &how.error);
     if (frame->channel == 0) {
-        end(session, &how);
+        end_told(session, &how);
         return;
     }
     if (channel_find(session, frame->channel) == NULL)
@@ -271,25 +319,6 @@ static void take_frame(struct session *session, const struct session_frame *fram
 
 /* --- what the two requests tell --- */
 
-static void free_rest(struct session *session)
-{
-    free(session->reader);
-    free(session);
-}
-
-static void enter(struct session *session)
-{
-    session->calling = true;
-}
-
-/* leave - also of what a callback has freed */
-static void leave(struct session *session)
-{
-    session->calling = false;
-    if (session->dead)
-        free_rest(session);
-}
-
 static void on_bytes(void *userdata, const uint8_t *data, size_t size)
 {
     struct session *session = userdata;
@@ -325,8 +354,12 @@ static void on_duplex_end(void *userdata, const struct edl_error *broke)
     if (session->ended)
         return;
     enter(session);
-    ask_why(session, broke, &error);
-    end_broken(session, &error);
+    if (session->farewell != NULL) {
+        end(session, &session->how);
+    } else {
+        ask_why(session, broke, &error);
+        end_broken(session, &error);
+    }
     leave(session);
 }
 
@@ -417,6 +450,7 @@ int session_open(struct server *server, sd_event *event, const char *job, json_t
     }
     session = xcalloc(1, sizeof *session);
     session->server = server;
+    session->event = event;
     session->events = *events;
     session->id = xstrdup(json_text(about, "session"));
     session->about = TAKE_PTR(about);
@@ -439,6 +473,7 @@ struct session *session_free(struct session *session)
     session->ended = true;
     session->duplex = http_duplex_free(session->duplex);
     session->ping = sd_event_source_disable_unref(session->ping);
+    session->farewell = sd_event_source_disable_unref(session->farewell);
     json_decref(TAKE_PTR(session->about));
     free(TAKE_PTR(session->id));
     if (session->calling)

@@ -41,7 +41,8 @@ struct running {
     sigset_t mask_before;
     struct escape_keys keys;
     unsigned n_signals;
-    bool over; /* the session: what came is still written */
+    bool over;   /* the session: what came is still written */
+    bool exited; /* the program did, and the session is whole */
     int status;
     struct edl_error error;
 };
@@ -75,6 +76,7 @@ static void on_end(void *userdata, const struct session_end *end)
     running->over = true;
     running->status = end->status;
     running->error = end->error;
+    running->exited = end->exited;
     if (running->in != NULL)
         stream_in_want(running->in, false);
     leave_when_written(running);
@@ -327,10 +329,6 @@ static int open_streams(struct running *running)
         r = stream_out_new(&out, &running->err);
     if (r == 0 && running->run->reads)
         r = stream_in_new(&in, &running->in);
-    if (r == -EBADF && running->err != NULL) { /* standard input was closed */
-        session_send_eof(running->session, SESSION_STDIN);
-        r = 0;
-    }
     if (r == 0)
         r = watch_signals(running);
     return r;
@@ -382,6 +380,8 @@ static int turn(struct running *running)
         session_send_eof(running->session, SESSION_STDIN);
     r = sd_event_loop(running->event);
     terminal_leave();
+    if (running->run->pty && !running->exited) /* in the middle of a line, for all we know */
+        (void)fputc('\n', stderr);
     if (r < 0)
         (void)edl_error_errno(&running->error, r, "the event loop");
     if (running->error.code != 0)
