@@ -36,7 +36,9 @@ wants 4 "$(status_of session --pty 24x80 -- sh -c 'setsid sleep 1711 & echo hi; 
 [ $((SECONDS - begun)) -lt 20 ] || fail 'it waited for one in the background'
 
 # the same as the process
-session -- env -0 | sort -z | cmp - <(sort -z "/proc/$program/environ") || fail 'it has another environment'
+session -- env -0 | sort -z >"$work/environment"
+grep -zv '^EDL_PID=' "$work/environment" | cmp - <(sort -z "/proc/$program/environ") || fail 'it has another environment'
+grep -zqx "EDL_PID=$program" "$work/environment" || fail 'it is not told the number of the program'
 session -- sh -c 'pwd; umask; grep -E "^(CapBnd|NoNewPrivs|Cpus_allowed_list)" /proc/self/status; cat /proc/self/cgroup' >"$work/session"
 {
     readlink "/proc/$program/cwd"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sessions inside processes of other accounts: as the account, with its rights only and no way back, with the mounts of the process; a
 # terminal is its own; ssh is sshd as that account; nobody looks into the job of another, and the node's owner has the last word.
-# Takes 8 s: two agents, and a dozen sessions
+# Takes 12 s: three agents, and a dozen sessions
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 if [ "$(id -u)" != 0 ]; then
@@ -121,14 +121,19 @@ else
 fi
 
 # the node's owner has the last word, also of a process that goes on
-kill "$agent"
-wait "$agent" || true
-agent_begin --allow-user daemon
-lives "$program" || fail 'the process ended with its agent'
 node_ready() { edl nodes --json | holds '.nodes[0].state == "ready" and .nodes[0].connected != false'; }
-await 60 'the node is back' node_ready
-status=0
-session_as ann -- id >"$work/out" 2>&1 || status=$?
-[ $status = 255 ] && grep -q 'this node runs no process as ann' "$work/out" || fail "an account that the node refuses: $status, $(cat "$work/out")"
+refused_with() { # WHAT OPTION...: of an agent with these options
+    local status=0 what=$1
+    shift
+    kill "$agent"
+    wait "$agent" || true
+    agent_begin "$@"
+    await 60 'the node is back' node_ready
+    session_as ann -- id >"$work/out" 2>&1 || status=$?
+    [ $status = 255 ] && grep -q "$what" "$work/out" || fail "with $*: $status, $(cat "$work/out")"
+    lives "$program" || fail 'the process ended with its agent'
+}
+refused_with 'this node runs no process as ann' --allow-user daemon
+refused_with 'the process runs as account number 20001, and this node would run it as daemon now' --allow-user daemon --map-user ann=daemon
 edl kill first >/dev/null
 await 60 'it is over' job_is first killed

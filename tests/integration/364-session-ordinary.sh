@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sessions on a node whose agent is not root: the program has account, environment and folder of the process, the person is told once
 # what it lacks, and nothing of it is left when edl-session or the agent is killed, nor at the end of the process. There is
-# input for a process that takes some, and several connections at once to one that listens, each to its end in both directions.
+# input for a process that takes some, and several connections at once to one that listens, each to its end in both directions. The
+# node's end goes over TLS.
 # Takes 6 s: an agent, a dozen sessions
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
@@ -12,14 +13,15 @@ if [ "$(id -u)" = 0 ]; then
     as=(setpriv --reuid nobody --regid nogroup --clear-groups)
     "${as[@]}" test -x "$EDL_BUILD_DIR/edl-session" || { echo 'an ordinary account cannot reach the programs'; exit 77; }
 fi
-begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --lease 60s
-EDL_SERVER=http://$(sed 's,^http://,,' "$work/scheduler/address")
+begin scheduler "policy" edl-scheduler --conf '' --state-dir "$work/scheduler" --listen 127.0.0.1:0 --listen https://127.0.0.1:0 --lease 60s
+address() { sed -n "s,.*listening on \($1[^ ,]*\).*,\1,p" "$work/scheduler.log"; }
+EDL_SERVER=$(address http://)
 EDL_TOKEN_FILE=$work/scheduler/admin-token
 export EDL_SERVER EDL_TOKEN_FILE
 mkdir -m 777 "$work/own"
-cp "$work/scheduler/join-token" "$work/own/join-token"
-chmod 644 "$work/own/join-token"
-begin n1 "adopted" "${as[@]}" edl-agent --node n1 --scheduler "$EDL_SERVER" --join-token-file "$work/own/join-token" \
+cp "$work/scheduler/join-token" "$work/scheduler/ca.pem" "$work/own"
+chmod 644 "$work"/own/*
+begin n1 "adopted" "${as[@]}" edl-agent --node n1 --scheduler "$(address https://)" --ca "$work/own/ca.pem" --join-token-file "$work/own/join-token" \
     --state-dir "$work/own/state" --runtime direct --no-foreign --heartbeat 300ms
 agent=$pid
 cat >"$work/own/serve" <<'END'
