@@ -521,7 +521,8 @@ static int open_link(struct agent *a, struct edl_error *error)
                                                           .server = a->member.server,
                                                           .ca = a->member.ca_path,
                                                           .boot_id = a->boot_id,
-                                                          .by_systemd = a->by_systemd });
+                                                          .by_systemd = a->by_systemd,
+                                                          .has_processes = a->table.n > 0 });
     a->workspaces =
         workspaces_new(&(struct workspaces_config){ .event = a->event,
                                                     .link = a->link,

@@ -14,9 +14,6 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-/* below the unit's control group: the program and all it starts, without its supervisor */
-#define PROGRAM_GROUP "program"
-
 /* choose_in_unit - of a unit that was made for it, and no other: there it is alone */
 static void choose_in_unit(struct grouping *g, const char *key)
 {
@@ -26,7 +23,7 @@ static void choose_in_unit(struct grouping *g, const char *key)
     if (!g->in_unit)
         return;
     cgroup_paths_everywhere(&g->paths, unit);
-    (void)snprintf(g->program, sizeof g->program, "%s/" PROGRAM_GROUP, unit);
+    (void)snprintf(g->program, sizeof g->program, "%s/" GROUPING_PROGRAM, unit);
     if (cgroup_make(g->program) < 0)
         g->program[0] = '\0';
 }

@@ -11,6 +11,9 @@
 
 #include "agent/groups/cgroup.h"
 
+/* below the unit's control group: the program and all it starts, without its supervisor */
+#define GROUPING_PROGRAM "program"
+
 struct grouping {
     struct cgroup_paths paths; /* for the record: the unit's, or its own; unified is "": none */
     char program[CGROUP_PATH_SIZE + 16]; /* of the program, in the unified hierarchy; "": none */

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/groups/grouping.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -208,21 +209,31 @@ void session_group_end(const char *path, int timeout_ms)
         (void)rmdir(folder);
 }
 
-void session_group_sweep(const char *process_group, const char *session, int timeout_ms)
+/* sweep_in - path: of a group in which sessions may have theirs */
+static void sweep_in(const char *path, const char *session, int timeout_ms)
 {
-    char folder[FOLDER_SIZE], path[FOLDER_SIZE];
+    char folder[FOLDER_SIZE], found[FOLDER_SIZE];
     _cleanup_closedir_ DIR *groups = NULL;
     const struct dirent *entry;
+    size_t n = strlen(SESSION_GROUP_PREFIX);
 
-    (void)snprintf(folder, sizeof folder, "%s%s", cgroup_unified_root(), process_group);
+    (void)snprintf(folder, sizeof folder, "%s%s", cgroup_unified_root(), path);
     groups = opendir(folder);
-    while (groups != NULL && (entry = readdir(groups)) != NULL) {
-        if (entry->d_type != DT_DIR || streq(entry->d_name, ".."))
-            continue;
-        if (snprintf(path, sizeof path, "%s/%s/" SESSION_GROUP_PREFIX "%s", process_group,
-                     entry->d_name, session) < (int)sizeof path)
-            session_group_end(path, timeout_ms);
-    }
+    while (groups != NULL && (entry = readdir(groups)) != NULL)
+        if (strncmp(entry->d_name, SESSION_GROUP_PREFIX, n) == 0 &&
+            (session == NULL || streq(entry->d_name + n, session)) &&
+            snprintf(found, sizeof found, "%s/%s", path, entry->d_name) < (int)sizeof found)
+            session_group_end(found, timeout_ms);
+}
+
+void session_group_sweep(const char *process_group, const char *session, int timeout_ms)
+{
+    char program[CGROUP_PATH_SIZE];
+
+    sweep_in(process_group, session, timeout_ms);
+    if (snprintf(program, sizeof program, "%s/" GROUPING_PROGRAM, process_group) <
+        (int)sizeof program)
+        sweep_in(program, session, timeout_ms);
 }
 
 void session_groups_close(struct session_groups *groups)

@@ -63,7 +63,7 @@ void session_groups_kill(const struct session_groups *groups);
 void session_group_end(const char *path, int timeout_ms);
 
 /* session_group_sweep - the same of a session that was killed, below the group of its process: at
- * once below that, or below a group in it. session: its number */
+ * once below that, or below a group in it. session: its number; NULL: of all that are there */
 void session_group_sweep(const char *process_group, const char *session, int timeout_ms);
 
 void session_groups_close(struct session_groups *groups);

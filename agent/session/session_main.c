@@ -30,6 +30,7 @@
 #include "shared/journal.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/text_format.h"
 
 #define GROUP_END_MS 5000
 #define MEMORY_MAX (256U << 20)
@@ -163,16 +164,30 @@ static int serve(void)
     return 0;
 }
 
-/* sweep - of a session whose two processes were killed; by the agent, beside it */
-static int sweep(const char *process_dir, const char *session)
+/* sweep - of a session whose two processes were killed; session: NULL: of all of the process */
+static void sweep(const char *process_dir, const char *session)
 {
     _cleanup_close_ int fd = process_dir_open(process_dir, NULL);
     struct supervisor_record record;
 
-    if (fd >= 0 && strspn(session, "0123456789abcdef") == strlen(session) &&
-        process_dir_read_supervisor(fd, &record, NULL) == 0 && record.cgroup.unified[0] != '\0')
+    if (fd >= 0 && process_dir_read_supervisor(fd, &record, NULL) == 0 &&
+        record.cgroup.unified[0] != '\0')
         session_group_sweep(record.cgroup.unified, session, GROUP_END_MS);
-    return 0;
+}
+
+/* sweep_all - what an agent that was killed left, with all that it had started: none of its
+ * sessions goes on. By the next agent, before it has any */
+static void sweep_all(const char *processes_dir)
+{
+    _cleanup_closedir_ DIR *folders = opendir(processes_dir);
+    const struct dirent *entry;
+
+    while (folders != NULL && (entry = readdir(folders)) != NULL) {
+        _cleanup_free_ char *path = text_format("%s/%s", processes_dir, entry->d_name);
+
+        if (entry->d_name[0] != '.')
+            sweep(path, NULL);
+    }
 }
 
 static int usage(void)
@@ -190,8 +205,14 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && streq(argv[1], "--sshd"))
         return session_sshd(argv[2]);
-    if (argc == 4 && streq(argv[1], "--sweep"))
-        return sweep(argv[2], argv[3]);
+    if (argc == 4 && streq(argv[1], "--sweep")) {
+        sweep(argv[2], argv[3]);
+        return 0;
+    }
+    if (argc == 3 && streq(argv[1], "--sweep-all")) {
+        sweep_all(argv[2]);
+        return 0;
+    }
     if (argc != 1)
         return usage();
     set_up();

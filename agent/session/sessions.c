@@ -49,6 +49,9 @@ struct open_session {
 struct sessions {
     struct sessions_config config;
     struct unit_helpers *units; /* owned; NULL: they are our children */
+    sd_event_source *sweeping;  /* owned; behind an agent that was killed; NULL: it is over */
+    int sweep_pidfd;
+    json_t *waiting, *accounts; /* owned; of sessions_follow, until then */
     struct open_session *list;  /* owned */
 };
 
@@ -274,7 +277,7 @@ static struct open_session *find(const struct sessions *sessions, const char *id
     return NULL;
 }
 
-void sessions_follow(struct sessions *sessions, const json_t *array, json_t *accounts)
+static void follow(struct sessions *sessions, const json_t *array, json_t *accounts)
 {
     struct open_session *session, *next;
     char id[SESSION_ID_SIZE];
@@ -303,13 +306,60 @@ void sessions_follow(struct sessions *sessions, const json_t *array, json_t *acc
     }
 }
 
+static void forget_waiting(struct sessions *sessions)
+{
+    json_decref(sessions->waiting);
+    json_decref(sessions->accounts);
+    sessions->waiting = sessions->accounts = NULL;
+}
+
+void sessions_follow(struct sessions *sessions, json_t *array, json_t *accounts)
+{
+    forget_waiting(sessions);
+    if (sessions->sweeping == NULL) {
+        follow(sessions, array, accounts);
+        return;
+    }
+    sessions->waiting = json_incref(array);
+    sessions->accounts = json_incref(accounts);
+}
+
+static int on_swept(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+    struct sessions *sessions = userdata;
+    siginfo_t info;
+
+    (void)source;
+    (void)revents;
+    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED);
+    sessions->sweeping = sd_event_source_disable_unref(sessions->sweeping);
+    sessions->sweep_pidfd = safe_close(sessions->sweep_pidfd);
+    follow(sessions, sessions->waiting, sessions->accounts);
+    forget_waiting(sessions);
+    return 0;
+}
+
+/* sweep_all - units have been swept behind by systemd */
+static void sweep_all(struct sessions *sessions)
+{
+    const struct layout *layout = sessions->config.layout;
+    _cleanup_free_ char *program = text_format("%s/edl-session", layout->program_dir);
+    const char *const argv[] = { program, "--sweep-all", layout->processes_dir, NULL };
+
+    sessions->sweeping =
+        errand_start(sessions->config.event, argv, on_swept, sessions, &sessions->sweep_pidfd);
+}
+
 struct sessions *sessions_new(const struct sessions_config *config)
 {
     struct sessions *sessions = xcalloc(1, sizeof *sessions);
 
     sessions->config = *config;
+    sessions->sweep_pidfd = -1;
     if (config->by_systemd)
         sessions->units = unit_helpers_new(config->event);
+    else if (config->has_processes)
+        sweep_all(sessions);
     return sessions;
 }
 
@@ -322,6 +372,9 @@ struct sessions *sessions_free(struct sessions *sessions)
     DL_FOREACH_SAFE(sessions->list, session, next)
     session_free(session);
     (void)unit_helpers_free(sessions->units);
+    (void)sd_event_source_disable_unref(sessions->sweeping);
+    (void)safe_close(sessions->sweep_pidfd);
+    forget_waiting(sessions);
     free(sessions);
     return NULL;
 }

@@ -24,6 +24,7 @@ struct sessions_config {
     const char *server, *ca;     /* borrowed; ca: NULL: none */
     const char *boot_id;         /* borrowed */
     bool by_systemd;             /* each is a unit, as supervisors are */
+    bool has_processes;          /* of an earlier agent, whose sessions may have left something */
 };
 
 struct sessions *sessions_new(const struct sessions_config *config);
@@ -33,4 +34,4 @@ struct sessions *sessions_free(struct sessions *sessions);
 
 /* sessions_follow - "sessions" of orders (NULL: none): new ones begin, and those that are not
  * listed end. accounts: who may run processes here now; borrowed */
-void sessions_follow(struct sessions *sessions, const json_t *array, json_t *accounts);
+void sessions_follow(struct sessions *sessions, json_t *array, json_t *accounts);

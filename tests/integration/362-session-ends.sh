@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Nothing of a session is left when any party is killed: the person's end, edl-session (either of its two processes, and both), the
-# agent, the scheduler, the program of the process; and the job notices none but the last. What is left is looked for by what the
+# agent, agent and session at once, the scheduler, the program of the process; and the job notices none but the last. What is left is looked for by what the
 # session's program is called, in whatever session, group or daemon it went.
-# Takes 40 s: seven ends, EDL_ROUNDS times (2), each with a grace of two seconds, and three with a new start of something
+# Takes 40 s: eight ends, EDL_ROUNDS times (2), each with a grace of two seconds, and three with a new start of something
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 rounds=${EDL_ROUNDS:-2}
@@ -36,10 +36,11 @@ end_session() { kill -9 "$(both | tail -n 1)"; }
 end_both() { kill -9 $(both); }
 end_agent() { kill -9 "$(daemon edl-agent)"; }
 end_scheduler() { kill -9 "$(daemon edl-scheduler)"; }
+end_all() { kill -9 "$(daemon edl-agent)" $(both); } # as a control group that is killed as a whole
 end_program() { kill -9 "$(pids j worker)"; }
 
 for ((round = 1; round <= rounds; round++)); do
-    for end in driver keeper session both agent scheduler program; do
+    for end in driver keeper session both agent all scheduler program; do
         await 100 'a session can be had' works
         before=$(pids j worker)
         hold
