@@ -8,6 +8,7 @@
 #include "agent/session/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +17,17 @@
 
 #include "agent/session/session_run.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 
 #define LAST_WORDS_US (2 * USEC_PER_SEC) /* of a session that others end */
 #define NO_SESSION 255
+
+/* a process whose program is not there yet has it by then */
+#define START_WITHIN_US (3 * USEC_PER_SEC)
+#define START_LOOK_MS 5
 
 static const struct session_kind_ops *const kinds[SESSION_KINDS] = {
     [SESSION_KIND_EXEC] = &session_program_ops,    [SESSION_KIND_SHELL] = &session_program_ops,
@@ -215,9 +221,25 @@ static int watch_process(struct session *session, struct edl_error *error)
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
 }
 
+/* open_target - who asks for a shell the moment a process runs finds its supervisor's child, which
+ * executes the program within milliseconds: nothing else tells of that. Nothing else goes on here
+ * yet. */
+static int open_target(struct session *session, struct edl_error *error)
+{
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + START_WITHIN_US;
+    int r = session_target_open(&session->config, &session->target, error);
+
+    while (r == -EAGAIN && clock_read_us(CLOCK_BOOTTIME) < end_us) {
+        (void)poll(NULL, 0, START_LOOK_MS);
+        session_target_close(&session->target);
+        r = session_target_open(&session->config, &session->target, error);
+    }
+    return r;
+}
+
 static int begin(struct session *session, struct edl_error *error)
 {
-    int r = session_target_open(&session->config, &session->target, error);
+    int r = open_target(session, error);
 
     if (r == 0)
         r = watch_process(session, error);
