@@ -102,13 +102,13 @@ static int tell_end(const json_t *job)
 }
 
 /* wait_running - STATUS_OK: it runs */
-static int wait_running(struct server *server, const char *id, const json_t *accepted)
+static int wait_running(struct server *server, const char *id)
 {
     uint64_t revision = 0;
     struct job_watch watch;
     int status = server_event_revision(server, &revision);
 
-    job_watch_begin(&watch, id, accepted);
+    job_watch_begin(&watch, id, NULL);
     while (status == STATUS_OK) {
         _cleanup_json_ json_t *job = NULL;
 
@@ -138,7 +138,7 @@ static int wait_or_kill(struct server *server, const struct common_options *comm
         own_job_kill(server, id);
         return report_error(&error);
     }
-    status = wait_running(server, id, accepted);
+    status = wait_running(server, id);
     return interrupt_end(&interrupt) ? STATUS_FAILED : status;
 }
 

@@ -380,7 +380,8 @@ static int on_ping(sd_event_source *source, uint64_t time_us, void *userdata)
     struct session *session = userdata;
     struct edl_error error = { 0 };
 
-    (void)time_us;
+    if (clock_read_us(CLOCK_BOOTTIME) - time_us > PING_US) /* it was stopped, or asleep, itself */
+        session->heard_us = clock_read_us(CLOCK_BOOTTIME);
     send_frame(session, SESSION_PING, 0, NULL, 0);
     (void)sd_event_source_set_time_relative(source, PING_US);
     (void)sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
