@@ -188,6 +188,13 @@ says "port $local_port" 'a port that is taken'
 kill -INT $began
 ended 130 'Ctrl-C'
 
+# --- the scheduler ends: so does the session, and not the job ---
+begin 'exec sleep 1814'
+kill -KILL "$(pgrep -f "edl-scheduler.*$work/state/scheduler")"
+ended 255 'a scheduler that ended'
+says 'the session is over; the job goes on' 'a scheduler that ended'
+await 60 'it is back, and so is the node' eval 'edl exec j -- true 2>"$work/err"'
+
 # --- the process ends: so do its sessions, with its reason ---
 begin 'exec sleep 1813'
 echo stop | timeout 60 edl attach j >/dev/null 2>&1 || true

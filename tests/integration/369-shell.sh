@@ -123,6 +123,12 @@ sees '^in <shell-'
 sees '^status=7'
 await 60 'its job is over' eval 'api GET /jobs | holds "[.jobs[] | select(.name | startswith(\"shell-\")) | .state] | inside([\"killed\", \"succeeded\"])"'
 
+# without a terminal it reads a script; and it is entered the moment it runs
+for n in 1 2 3; do
+    status=0
+    echo "exit $n" | timeout 60 edl shell --cpu 0.1 --memory 64Mi >/dev/null 2>"$work/err" || status=$?
+    [ $status = $n ] || fail "a script ends with $status: $(cat "$work/err")"
+done
 # nobody is left behind there
 edl kill j >/dev/null
 cluster_stop
