@@ -4,6 +4,7 @@
 
 #include "client/collection.h"
 #include "client/json_read.h"
+#include "client/owner_options.h"
 #include "client/table_print.h"
 #include "client/verb.h"
 #include "shared/parse.h"
@@ -12,6 +13,7 @@ struct group_options {
     struct common_options common;
     const char *permille; /* as text: 0 is a share */
     uint64_t weight;      /* 0: not given */
+    struct owner_options limits;
 };
 
 static const struct option_row group_options[] = {
@@ -19,6 +21,7 @@ static const struct option_row group_options[] = {
       OPTION_FIELD(struct group_options, permille) },
     { "weight", "N", "of the room beyond all guarantees (default 1)", option_positive,
       OPTION_FIELD(struct group_options, weight) },
+    OWNER_OPTION_ROWS(struct group_options),
 };
 
 /* NULL: the share is no number, which is said */
@@ -38,7 +41,10 @@ static json_t *group_body(const struct invocation *invocation)
         (void)json_object_set_new(body, "guaranteed_permille", json_integer((json_int_t)permille));
     if (options->weight != 0)
         (void)json_object_set_new(body, "weight", json_integer((json_int_t)options->weight));
-    return body;
+    if (owner_options_add(&options->limits, body) == 0)
+        return body;
+    json_decref(body);
+    return NULL;
 }
 
 static void print_group(const json_t *group)
@@ -53,14 +59,18 @@ static void print_group(const json_t *group)
 
 static void add_row(struct table *table, const json_t *group)
 {
+    char limits[96];
+
     table_add(table, "%s", json_text(group, "name"));
     table_add(table, "%.1f%%", (double)json_u64(group, "guaranteed_permille") / 10);
     table_add(table, "%.1f%%", (double)json_u64(group, "held_permille") / 10);
     table_add(table, "%" PRIu64, json_u64(group, "weight"));
     table_add(table, "%" PRIu64, json_u64(group, "members"));
+    table_add(table, "%s", owner_limits_text(group, limits, sizeof limits));
 }
 
-static const char *const headers[] = { "GROUP", "GUARANTEED", "HOLDS", "WEIGHT", "USERS", NULL };
+static const char *const headers[] = { "GROUP", "GUARANTEED", "HOLDS", "WEIGHT",
+                                       "USERS", "LIMITS",     NULL };
 
 static const struct collection groups = {
     .name = "groups",
@@ -73,8 +83,8 @@ static const struct collection groups = {
 
 const struct verb verb_group = {
     .name = "group",
-    .usage = "add NAME [--permille N] [--weight N] | set NAME [--permille N] [--weight N] |"
-             " remove NAME | list",
+    .usage = "add NAME [--permille N] [--weight N] [--max-...] | set NAME [--permille N]"
+             " [--weight N] [--max-...] | remove NAME | list",
     .summary = "Groups of users, and the part of the cluster that each is guaranteed",
     .details = "A group that has less than its guarantee goes first, and room is made for it by "
                "shrinking\nothers that hold more than theirs. The idle part of a guarantee is "

@@ -5,6 +5,7 @@
 #include "client/collection.h"
 #include "client/json_read.h"
 #include "client/login_line.h"
+#include "client/owner_options.h"
 #include "client/table_print.h"
 #include "client/text.h"
 #include "client/verb.h"
@@ -15,6 +16,7 @@ struct user_options {
     bool forget;
     const char *role;
     const char *group;
+    struct owner_options limits;
 };
 
 static const struct option_row user_options[] = {
@@ -22,6 +24,7 @@ static const struct option_row user_options[] = {
       OPTION_FIELD(struct user_options, role) },
     { "group", "GROUP", "whose share of the cluster the user's jobs have; \"\": none", option_text,
       OPTION_FIELD(struct user_options, group) },
+    OWNER_OPTION_ROWS(struct user_options),
     { "forget", NULL, "remove: nor is it known that the name is to be kept out of the socket",
       option_flag, OPTION_FIELD(struct user_options, forget) },
 };
@@ -30,7 +33,12 @@ static json_t *user_body(const struct invocation *invocation)
 {
     const struct user_options *options = invocation->options;
 
-    return json_pack("{s:s*,s:s*}", "role", options->role, "group", options->group);
+    json_t *body = json_pack("{s:s*,s:s*}", "role", options->role, "group", options->group);
+
+    if (owner_options_add(&options->limits, body) == 0)
+        return body;
+    json_decref(body);
+    return NULL;
 }
 
 static void print_user(const json_t *user)
@@ -58,13 +66,14 @@ static void print_added(const struct invocation *invocation, struct server *serv
 
 static void add_row(struct table *table, const json_t *user)
 {
-    char since[32];
+    char since[32], limits[96];
 
     table_add(table, "%s", json_text(user, "name"));
     table_add(table, "%s", json_text(user, "role"));
     table_add(table, "%s", json_text(user, "group"));
     table_add(table, "%" PRIu64, json_u64(user, "tokens"));
     table_add(table, "%s", text_time(json_u64(user, "created_us"), since, sizeof since));
+    table_add(table, "%s", owner_limits_text(user, limits, sizeof limits));
 }
 
 static const char *query(const struct invocation *invocation)
@@ -74,7 +83,7 @@ static const char *query(const struct invocation *invocation)
     return options->forget ? "?forget=1" : "";
 }
 
-static const char *const headers[] = { "USER", "ROLE", "GROUP", "TOKENS", "SINCE", NULL };
+static const char *const headers[] = { "USER", "ROLE", "GROUP", "TOKENS", "SINCE", "LIMITS", NULL };
 
 static const struct collection users = {
     .name = "users",
@@ -89,8 +98,8 @@ static const struct collection users = {
 
 const struct verb verb_user = {
     .name = "user",
-    .usage = "add NAME [--role ROLE] [--group GROUP] | set NAME [--role ROLE] [--group GROUP] |"
-             " remove [--forget] NAME | list",
+    .usage = "add NAME [--role ROLE] [--group GROUP] [--max-...] | set NAME [--role ROLE]"
+             " [--group GROUP] [--max-...] | remove [--forget] NAME | list",
     .summary = "People who may come in, and their roles",
     .details =
         "A viewer looks. A user also submits jobs and changes or stops their own. An operator"

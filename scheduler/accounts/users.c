@@ -62,6 +62,7 @@ static void queue_user(struct users *users, enum account_change_kind kind, const
     change->name = xstrdup(user->name);
     change->group = xstrdup(user->group != NULL ? user->group->spec.name : "");
     change->role = user_role_to_string(user->role);
+    change->limits = user->limits;
     change->created_wall_us = user->created_wall_us;
 }
 
@@ -88,6 +89,7 @@ static void queue_group(struct users *users, enum account_change_kind kind,
     change->name = xstrdup(group->spec.name);
     change->guaranteed_permille = group->spec.guaranteed_permille;
     change->weight = group->spec.weight;
+    change->limits = group->spec.limits;
     change->created_wall_us = group->created_wall_us;
 }
 
@@ -275,6 +277,12 @@ void users_join(struct users *users, struct user *user, struct user_group *group
     queue_user(users, ACCOUNT_PUT_USER, user);
 }
 
+void users_limit(struct users *users, struct user *user, const struct owner_limits *limits)
+{
+    user->limits = *limits;
+    queue_user(users, ACCOUNT_PUT_USER, user);
+}
+
 static struct user_group *add_group(struct users *users, const struct group_spec *spec,
                                     uint64_t created_wall_us)
 {
@@ -349,6 +357,7 @@ struct group_table *groups_table(const struct users *users)
     struct group_table *table = NULL;
     const struct user_group *group;
     const struct user *user;
+    bool limited = false;
     size_t n_members = 0;
     size_t n = 0;
 
@@ -357,8 +366,12 @@ struct group_table *groups_table(const struct users *users)
     for (user = users->users; user != NULL; user = user->hh.next)
         if (user->group != NULL)
             members[n_members++] = (struct group_member){ user->name, user->group->spec.name };
-    if (n > 0)
+    for (user = users->users; user != NULL; user = user->hh.next)
+        limited = limited || owner_limits_any(&user->limits);
+    if (n > 0 || limited)
         table = group_table_new(specs, n, members, n_members);
+    for (user = users->users; limited && user != NULL; user = user->hh.next)
+        group_table_limit_user(table, user->name, &user->limits);
     free(members);
     return table;
 }
@@ -480,7 +493,8 @@ struct loading {
 static void load_group(struct users *users, const struct account_change *row)
 {
     struct group_spec spec = { .guaranteed_permille = row->guaranteed_permille,
-                               .weight = row->weight };
+                               .weight = row->weight,
+                               .limits = row->limits };
 
     (void)snprintf(spec.name, sizeof spec.name, "%s", row->name);
     (void)add_group(users, &spec, row->created_wall_us);
@@ -508,8 +522,9 @@ static void load_one(const struct account_change *row, void *userdata)
         return;
     }
     if (row->kind == ACCOUNT_PUT_USER) {
-        join(add_user(users, row->name, (enum user_role)role, row->created_wall_us),
-             groups_find(users, row->group));
+        user = add_user(users, row->name, (enum user_role)role, row->created_wall_us);
+        user->limits = row->limits;
+        join(user, groups_find(users, row->group));
         return;
     }
     if (user == NULL)

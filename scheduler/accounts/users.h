@@ -43,6 +43,7 @@ struct user {
     uint64_t created_wall_us;
     uint32_t n_tokens;
     struct user_group *group; /* borrowed; NULL: of none */
+    struct owner_limits limits;
     UT_hash_handle hh;
 };
 
@@ -87,6 +88,9 @@ void users_forget(struct users *users, struct user *take_user);
 
 /* users_join - the user is of that group from now on; NULL: of none */
 void users_join(struct users *users, struct user *user, struct user_group *group);
+
+/* users_limit - how much the user's jobs may hold and be from now on */
+void users_limit(struct users *users, struct user *user, const struct owner_limits *limits);
 
 /* groups_find - NULL when there is none; groups_first, group->hh.next: all */
 struct user_group *groups_find(const struct users *users, const char *name);

@@ -5,6 +5,7 @@
 
 #include "scheduler/accounts/users.h"
 #include "scheduler/api/api.h"
+#include "scheduler/api/owner_limits.h"
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/calls/body.h"
@@ -19,12 +20,16 @@ static json_t *group_to_json(const struct scheduler *scheduler, const struct use
 {
     const struct group_spec *spec = &group->spec;
 
-    return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I}", "name", spec->name, "guaranteed_permille",
-                     (json_int_t)spec->guaranteed_permille, "weight", (json_int_t)spec->weight,
-                     "held_permille",
-                     (json_int_t)cluster_group_held_permille(scheduler->cluster, spec->name),
-                     "members", (json_int_t)group->n_members, "created_us",
-                     (json_int_t)clock_shown_us(group->created_wall_us));
+    json_t *json =
+        json_pack("{s:s,s:I,s:I,s:I,s:I,s:I}", "name", spec->name, "guaranteed_permille",
+                  (json_int_t)spec->guaranteed_permille, "weight", (json_int_t)spec->weight,
+                  "held_permille",
+                  (json_int_t)cluster_group_held_permille(scheduler->cluster, spec->name),
+                  "members", (json_int_t)group->n_members, "created_us",
+                  (json_int_t)clock_shown_us(group->created_wall_us));
+
+    owner_limits_show(json, &spec->limits);
+    return json;
 }
 
 static json_t *build_group(struct scheduler *scheduler, const char *key, uint64_t id)
@@ -120,7 +125,7 @@ static int read_shares(const struct body_field *field, struct group_spec *spec,
         r = body_u64(field, "weight", GROUP_WEIGHT_MAX, &weight, error);
     spec->guaranteed_permille = (uint32_t)guaranteed_permille;
     spec->weight = (uint32_t)weight;
-    return r;
+    return r == 0 ? owner_limits_read(field, &spec->limits, error) : r;
 }
 
 static int put(struct scheduler *scheduler, const struct group_spec *spec, struct user_group **ret,
@@ -140,7 +145,7 @@ static int add(struct scheduler *scheduler, const json_t *body, struct user_grou
     struct body_field may = { .object = body, .at = "" };
     struct group_spec spec = { .weight = 1 };
     const char *name = "";
-    int r = body_known(&may, "name guaranteed_permille weight", error);
+    int r = body_known(&may, "name guaranteed_permille weight " OWNER_LIMIT_KEYS, error);
 
     if (r == 0)
         r = body_string(&must, "name", GROUP_NAME_MAX, &name, error);
@@ -189,11 +194,12 @@ void api_group_set(struct http_request *request, void *userdata)
     r = body_object(request, &body, &error);
     may.object = body;
     if (r == 0)
-        r = body_known(&may, "guaranteed_permille weight", &error);
+        r = body_known(&may, "guaranteed_permille weight " OWNER_LIMIT_KEYS, &error);
     if (r == 0)
         r = read_shares(&may, &spec, &error);
-    if (r == 0 && !body_has(&may, "guaranteed_permille") && !body_has(&may, "weight"))
-        r = edl_error_at(&error, -EINVAL, "", "neither guaranteed_permille nor weight is given");
+    if (r == 0 && !body_has(&may, "guaranteed_permille") && !body_has(&may, "weight") &&
+        !owner_limits_given(&may))
+        r = edl_error_at(&error, -EINVAL, "", "no guaranteed_permille, weight or limit is given");
     if (r == 0)
         r = put(scheduler, &spec, &group, &error);
     if (r < 0)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/api/owner_limits.h"
 #include "scheduler/accounts/users.h"
 #include "scheduler/core/core.h"
 #include "shared/error.h"
@@ -30,13 +31,17 @@ void etag_of_node(const struct node *node, char *ret, size_t size)
 
 void etag_of_user(const struct user *user, char *ret, size_t size)
 {
-    (void)snprintf(ret, size, "\"%s.%s\"", user_role_to_string(user->role),
+    (void)snprintf(ret, size - 1, "\"%s.%s", user_role_to_string(user->role),
                    user->group != NULL ? user->group->spec.name : "");
+    owner_limits_tag(&user->limits, ret, size - 1);
+    (void)snprintf(ret + strlen(ret), size - strlen(ret), "\"");
 }
 
 void etag_of_group(const struct group_spec *group, char *ret, size_t size)
 {
-    (void)snprintf(ret, size, "\"g%u.w%u\"", group->guaranteed_permille, group->weight);
+    (void)snprintf(ret, size - 1, "\"g%u.w%u", group->guaranteed_permille, group->weight);
+    owner_limits_tag(&group->limits, ret, size - 1);
+    (void)snprintf(ret + strlen(ret), size - strlen(ret), "\"");
 }
 
 static int refuse_header(struct edl_error *error, const char *header)

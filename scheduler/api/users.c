@@ -14,6 +14,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/calls/body.h"
 #include "scheduler/accounts/join_tokens.h"
+#include "scheduler/api/owner_limits.h"
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/scheduler.h"
@@ -44,11 +45,14 @@ void api_whoami(struct http_request *request, void *userdata)
 
 static json_t *user_to_json(const struct user *user)
 {
-    return json_pack("{s:s,s:s,s:s,s:I,s:I}", "name", user->name, "role",
-                     user_role_to_string(user->role), "group",
-                     user->group != NULL ? user->group->spec.name : "", "created_us",
-                     (json_int_t)clock_shown_us(user->created_wall_us), "tokens",
-                     (json_int_t)user->n_tokens);
+    json_t *json = json_pack("{s:s,s:s,s:s,s:I,s:I}", "name", user->name, "role",
+                             user_role_to_string(user->role), "group",
+                             user->group != NULL ? user->group->spec.name : "", "created_us",
+                             (json_int_t)clock_shown_us(user->created_wall_us), "tokens",
+                             (json_int_t)user->n_tokens);
+
+    owner_limits_show(json, &user->limits);
+    return json;
 }
 
 static json_t *build_user(struct scheduler *scheduler, const char *key, uint64_t id)
@@ -161,16 +165,30 @@ static int read_group(const struct scheduler *scheduler, const struct body_field
                                    " \"\" is none");
 }
 
-/* group NULL: as it is */
-static int put_user(struct scheduler *scheduler, const char *name, enum user_role role,
-                    const char *group, struct user **ret, struct edl_error *error)
-{
-    int r = users_put(scheduler->users, name, role, clock_instant().wall_us, ret, error);
+/* What is to become of a user. */
+struct user_wish {
+    const char *name;
+    enum user_role role;
+    const char *group; /* NULL: as it is */
+    struct owner_limits limits;
+};
 
-    if (r < 0 || group == NULL)
+static int put_user(struct scheduler *scheduler, const struct user_wish *wish, struct user **ret,
+                    struct edl_error *error)
+{
+    int r =
+        users_put(scheduler->users, wish->name, wish->role, clock_instant().wall_us, ret, error);
+    bool limited;
+
+    if (r < 0)
         return r;
-    users_join(scheduler->users, *ret, groups_find(scheduler->users, group));
-    scheduler_tell_groups(scheduler);
+    limited = memcmp(&(*ret)->limits, &wish->limits, sizeof wish->limits) != 0;
+    if (wish->group != NULL)
+        users_join(scheduler->users, *ret, groups_find(scheduler->users, wish->group));
+    if (limited)
+        users_limit(scheduler->users, *ret, &wish->limits);
+    if (limited || wish->group != NULL)
+        scheduler_tell_groups(scheduler);
     return 0;
 }
 
@@ -190,20 +208,22 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
 {
     struct body_field must = { .object = body, .at = "", .required = true };
     struct body_field may = { .object = body, .at = "" };
-    enum user_role role = USER_USER;
+    struct user_wish wish = { .role = USER_USER };
     const struct user *known;
     const char *name;
-    const char *group = NULL;
-    int r = body_known(&may, "name role group", error);
+    int r = body_known(&may, "name role group " OWNER_LIMIT_KEYS, error);
 
     if (r == 0)
         r = body_string(&must, "name", USER_NAME_MAX, &name, error);
     if (r == 0)
-        r = read_role(&may, &role, error);
+        r = read_role(&may, &wish.role, error);
     if (r == 0)
-        r = read_group(scheduler, &may, &group, error);
+        r = read_group(scheduler, &may, &wish.group, error);
+    if (r == 0)
+        r = owner_limits_read(&may, &wish.limits, error);
     if (r < 0)
         return r;
+    wish.name = name;
     if (streq(name, AUTH_ADMIN_NAME)) /* the admin token's; it needs no row */
         return edl_error_at(error, -EEXIST, "/name", "%s is there from the start", name);
     known = users_find(scheduler->users, name);
@@ -216,7 +236,7 @@ static int add_user(struct scheduler *scheduler, const json_t *body, struct user
                                 "create --login --user %s",
                                 word, word);
     }
-    return put_user(scheduler, name, role, group, ret, error);
+    return put_user(scheduler, &wish, ret, error);
 }
 
 void api_user_add(struct http_request *request, void *userdata)
@@ -242,25 +262,26 @@ void api_user_set(struct http_request *request, void *userdata)
     struct user *user = path_user(scheduler, request);
     struct body_field field = { .at = "" };
     struct edl_error error = { 0 };
-    const char *group = NULL;
-    enum user_role role;
+    struct user_wish wish;
     json_t *body = NULL;
     int r;
 
     if (user == NULL)
         return;
-    role = user->role;
+    wish = (struct user_wish){ user->name, user->role, NULL, user->limits };
     r = body_object(request, &body, &error);
     field.object = body;
     if (r == 0)
-        r = body_known(&field, "role group", &error);
+        r = body_known(&field, "role group " OWNER_LIMIT_KEYS, &error);
     if (r == 0)
-        r = read_group(scheduler, &field, &group, &error);
-    field.required = group == NULL; /* one of both */
+        r = read_group(scheduler, &field, &wish.group, &error);
     if (r == 0)
-        r = read_role(&field, &role, &error);
+        r = owner_limits_read(&field, &wish.limits, &error);
+    field.required = wish.group == NULL && !owner_limits_given(&field); /* one of them */
     if (r == 0)
-        r = put_user(scheduler, user->name, role, group, &user, &error);
+        r = read_role(&field, &wish.role, &error);
+    if (r == 0)
+        r = put_user(scheduler, &wish, &user, &error);
     if (r < 0) {
         refuse_after_commit(scheduler, request, &error);
     } else {
@@ -299,7 +320,7 @@ void api_user_remove(struct http_request *request, void *userdata)
     held = held_new(request);
     audit_take(scheduler, held, 200); /* while it is known who asks: it may be the user */
     answer = json_pack("{s:s,s:s}", "name", user->name, "state", forget ? "forgotten" : "removed");
-    member = user->group != NULL;
+    member = user->group != NULL || owner_limits_any(&user->limits);
     users_bar(scheduler->users, user);
     end_join_tokens(scheduler, user);
     if (forget)

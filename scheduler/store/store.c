@@ -81,18 +81,24 @@ static const char *const statement_texts[ST_N] = {
     [ST_ANSWER_FIND] =
         "SELECT request_digest, status, location, body, answered_wall_us, etag"
         " FROM answer WHERE user = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
-    [ST_USER_PUT] = "INSERT INTO user (name, role, created_wall_us, user_group)"
-                    " VALUES (?1,?2,?3,NULLIF(?4,''))"
-                    " ON CONFLICT (name) DO UPDATE SET role=?2, user_group=NULLIF(?4,'')",
+    [ST_USER_PUT] = "INSERT INTO user (name, role, created_wall_us, user_group,"
+                    " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us)"
+                    " VALUES (?1,?2,?3,NULLIF(?4,''),?5,?6,?7,?8)"
+                    " ON CONFLICT (name) DO UPDATE SET role=?2, user_group=NULLIF(?4,''),"
+                    " limit_cpu_millicores=?5, limit_gpus=?6, limit_jobs=?7, limit_time_us=?8",
     [ST_USER_DELETE] = "DELETE FROM user WHERE name = ?1",
-    [ST_USER_ALL] = "SELECT 0, '', name, role, created_wall_us, 0, COALESCE(user_group, ''), 0"
+    [ST_USER_ALL] = "SELECT 0, '', name, role, created_wall_us, 0, COALESCE(user_group, ''), 0,"
+                    " 0, limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us"
                     " FROM user ORDER BY name",
-    [ST_GROUP_PUT] =
-        "INSERT INTO user_group (name, guaranteed_permille, weight, created_wall_us)"
-        " VALUES (?1,?2,?3,?4) ON CONFLICT (name) DO UPDATE SET guaranteed_permille=?2, weight=?3",
+    [ST_GROUP_PUT] = "INSERT INTO user_group (name, guaranteed_permille, weight, created_wall_us,"
+                     " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us)"
+                     " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+                     " ON CONFLICT (name) DO UPDATE SET guaranteed_permille=?2, weight=?3,"
+                     " limit_cpu_millicores=?5, limit_gpus=?6, limit_jobs=?7, limit_time_us=?8",
     [ST_GROUP_DELETE] = "DELETE FROM user_group WHERE name = ?1",
     [ST_GROUP_LEAVE] = "UPDATE user SET user_group = NULL WHERE user_group = ?1",
-    [ST_GROUP_ALL] = "SELECT name, guaranteed_permille, weight, created_wall_us FROM user_group"
+    [ST_GROUP_ALL] = "SELECT name, guaranteed_permille, weight, created_wall_us,"
+                     " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us FROM user_group"
                      " ORDER BY name",
     [ST_TOKEN_PUT] = "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us,"
                      " made_with, is_login) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/model/groups.h"
 #include "shared/account_name.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -116,7 +117,8 @@ struct account_change {
     char *name;         /* of the user, or of the group */
     char *group;        /* of a user; "" none */
     uint32_t guaranteed_permille, weight;
-    const char *role; /* static */
+    struct owner_limits limits; /* of a user or a group */
+    const char *role;           /* static */
     char *hash, *note;
     uint64_t created_wall_us, expires_wall_us;
     char *via, *method, *target, *request_id; /* audit */

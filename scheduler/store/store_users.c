@@ -13,6 +13,25 @@
 
 #define AUDIT_REST_US (60 * USEC_PER_SEC)
 
+/* The four of them stand together, in the rows and in the statements that write them. */
+static void bind_limits(sqlite3_stmt *statement, int first, const struct owner_limits *limits)
+{
+    store_bind_u64(statement, first, limits->cpu_millicores);
+    store_bind_u64(statement, first + 1, limits->gpus);
+    store_bind_u64(statement, first + 2, limits->jobs);
+    store_bind_u64(statement, first + 3, limits->time_us);
+}
+
+static struct owner_limits column_limits(sqlite3_stmt *statement, int first)
+{
+    return (struct owner_limits){
+        .cpu_millicores = store_column_u64(statement, first),
+        .gpus = store_column_u64(statement, first + 1),
+        .jobs = store_column_u64(statement, first + 2),
+        .time_us = store_column_u64(statement, first + 3),
+    };
+}
+
 static int put_user(struct store *store, const struct account_change *change,
                     struct edl_error *error)
 {
@@ -22,6 +41,7 @@ static int put_user(struct store *store, const struct account_change *change,
     store_bind_text(statement, 2, change->role);
     store_bind_u64(statement, 3, change->created_wall_us);
     store_bind_text(statement, 4, change->group);
+    bind_limits(statement, 5, &change->limits);
     return store_step_done(store, ST_USER_PUT, error);
 }
 
@@ -64,6 +84,7 @@ static int put_group(struct store *store, const struct account_change *change,
     store_bind_u64(statement, 2, change->guaranteed_permille);
     store_bind_u64(statement, 3, change->weight);
     store_bind_u64(statement, 4, change->created_wall_us);
+    bind_limits(statement, 5, &change->limits);
     return store_step_done(store, ST_GROUP_PUT, error);
 }
 
@@ -194,6 +215,7 @@ static int each_group(struct store *store, store_account_fn fn, void *userdata,
             .guaranteed_permille = (uint32_t)store_column_u64(statement, 1),
             .weight = (uint32_t)store_column_u64(statement, 2),
             .created_wall_us = store_column_u64(statement, 3),
+            .limits = column_limits(statement, 4),
         };
 
         fn(&row, userdata);
@@ -205,7 +227,7 @@ static int each_group(struct store *store, store_account_fn fn, void *userdata,
 }
 
 /* Columns in the order of both statements: id, hash, name, role or note, created, expires, group,
- * made_with; of a token also is_login. */
+ * made_with; of a token also is_login, of a user, behind that, the limits. */
 static int each_account(struct store *store, enum statement which, enum account_change_kind kind,
                         store_account_fn fn, void *userdata, struct edl_error *error)
 {
@@ -227,6 +249,8 @@ static int each_account(struct store *store, enum statement which, enum account_
         };
 
         row.role = kind == ACCOUNT_PUT_USER ? row.note : NULL;
+        if (kind == ACCOUNT_PUT_USER)
+            row.limits = column_limits(statement, 9);
         row.is_login = kind == ACCOUNT_PUT_TOKEN && store_column_u64(statement, 8) != 0;
         fn(&row, userdata);
     }

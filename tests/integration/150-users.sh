@@ -95,7 +95,7 @@ edl group set speech --weight 3
 edl user set ann --group vision
 as ann submit --name grown --min 1 --max 2 -- sleep 1000
 await 120 'it runs' job_is grown running
-edl group list | grep -qE '^vision +60.0% +[1-9][0-9.]*% +1 +1$' || fail "what it holds is not told: $(edl group list)"
+edl group list | grep -qE '^vision +60.0% +[1-9][0-9.]*% +1 +1 +-$' || fail "what it holds is not told: $(edl group list)"
 edl user list | grep -qE '^ann +user +vision' || fail "her group is not told: $(edl user list)"
 
 # the hours of a window: of users, of their groups now, and of each job
@@ -107,6 +107,32 @@ if edl usage --since 2030-01-01 2>"$work/err"; then fail 'a time to come was tak
 grep -q 'is to come' "$work/err" || fail "a time to come: $(cat "$work/err")"
 if edl usage --by node 2>"$work/err"; then fail 'something else was taken'; fi
 grep -q 'none of user, group, job' "$work/err" || fail "by something else: $(cat "$work/err")"
+
+# limits: refused, made to wait with the reason, told, taken away again
+edl user set ann --max-cpu 1 --max-jobs 3 --max-time 2h
+edl group set vision --max-gpus 4
+edl user list | grep -qE '^ann .* 1 cores, 3 jobs, 2h' || fail "her limits are not told: $(edl user list)"
+edl group list | grep -qE '^vision .* 4 GPUs$' || fail "the limits of a group are not told: $(edl group list)"
+status=0; as ann submit --name wide --cpu 2 -- true 2>"$work/err" || status=$?
+[ $status != 0 ] && grep -q 'the user ann may have 1 core at once' "$work/err" || fail "over the limit: $status $(cat "$work/err")"
+grep -q 'edl user set ann' "$work/err" || fail "no word of whom to ask: $(cat "$work/err")"
+status=0; as ann submit --name slow --time 3h -- true 2>"$work/err" || status=$?
+[ $status != 0 ] && grep -q 'time_limit' "$work/err" || fail "over the time limit: $status $(cat "$work/err")"
+as ann submit --name first --cpu 1 -- sleep 1000
+await 120 'it waits for her limit' eval '[ "$(job_field first .reason_code)" = owner-limit ]'
+as ann why first | grep -q 'its owner ann may hold 1 core at once' || fail "why: $(as ann why first)"
+as ann submit --name second --cpu 1 -- true
+status=0; as ann submit --name third --cpu 1 -- true 2>"$work/err" || status=$?
+[ $status != 0 ] && grep -q 'at most 3 jobs: there are 3' "$work/err" || fail "too many jobs: $status $(cat "$work/err")"
+[ "$(as ann show first --json | jq -r .job.spec.time_limit)" = 7200s ] || fail 'her limit is not that of her jobs'
+as ann kill second
+edl user set ann --max-cpu 0
+await 120 'the limit is gone' job_is first running
+as ann kill first
+edl user set ann --max-jobs 0 --max-time 0
+edl group set vision --max-gpus 0
+status=0; edl user set ann --max-cpu many 2>"$work/err" || status=$?
+[ $status = 2 ] && grep -q 'is no amount' "$work/err" || fail "an amount that is none: $status $(cat "$work/err")"
 
 # what an admin decided on what is no longer so is refused: If-Match, with the ETag of what was seen or of the last answer
 changed() { # STATUS METHOD PATH TAG [BODY]: sets $tag

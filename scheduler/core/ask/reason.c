@@ -24,6 +24,7 @@
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/model/owner_limits.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/ask/foreign_wait.h"
 #include "scheduler/core/plan/group_levels.h"
@@ -35,6 +36,7 @@
 #include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/fits.h"
 #include "scheduler/core/plan/told.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/servers.h"
@@ -373,6 +375,7 @@ static const enum cause codes[] = {
     [VERDICT_YIELDS] = CAUSE_GANG_DOES_NOT_FIT,
     [VERDICT_UNPACKED] = CAUSE_GANG_NOT_PACKED,
     [VERDICT_OVER_LOAD] = CAUSE_OVER_LOAD_LIMIT,
+    [VERDICT_OWNER] = CAUSE_OWNER_LIMIT,
     [VERDICT_NO_NODES] = CAUSE_NO_NODES,
     [VERDICT_NEVER] = CAUSE_NEVER_FITS,
 };
@@ -429,6 +432,17 @@ static size_t say_parked(const struct job *job, char *buffer, size_t size)
     return used < 0 ? 0 : MIN_OF((size_t)used, size - 1);
 }
 
+/* By the limit alone: how much its other jobs hold changes all the time. */
+static void say_owner(const struct cluster *cluster, const struct job *job, char *buffer,
+                      size_t size)
+{
+    const struct resources least = owner_room_least(job);
+
+    if (cluster->planner->owner_sums == NULL ||
+        *owner_excess(cluster, job, cluster->planner->owner_sums, &least, buffer, size) == '\0')
+        (void)snprintf(buffer, size, "waits until others of its owner end");
+}
+
 static void say(const struct cluster *cluster, const struct job *job, enum queue_verdict verdict,
                 char *buffer, size_t size)
 {
@@ -459,6 +473,9 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     switch (verdict) {
     case VERDICT_NONE:
         (void)snprintf(buffer, size, "waits for its turn to be placed");
+        break;
+    case VERDICT_OWNER:
+        say_owner(cluster, job, buffer, size);
         break;
     case VERDICT_BEHIND:
         (void)snprintf(buffer, size,

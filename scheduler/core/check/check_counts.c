@@ -342,7 +342,7 @@ static int check_queue(const struct cluster *cluster, struct edl_error *error)
     const struct share *share;
     const struct share_level *level;
 
-    if (queue->n_jobs != cluster->n_filed)
+    if (queue->n_jobs + cluster->planner->n_limited != cluster->n_filed)
         return BROKEN("%u jobs are in the queue, %llu are filed", queue->n_jobs,
                       (unsigned long long)cluster->n_filed);
     for (class = queue->classes; class != NULL; class = class->hh.next) {

@@ -20,6 +20,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_servers.h"
 #include "scheduler/core/model/job_sm.h"
+#include "scheduler/core/model/owner_limits.h"
 #include "scheduler/core/model/spec_size.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/waiting.h"
@@ -141,6 +142,8 @@ int submission_prepare(const struct cluster *cluster, struct job_spec *spec,
     if (r == 0)
         r = spec_makes_array(spec) ? check_array_names(cluster, user, spec, error)
                                    : check_name(cluster, user, spec->name, error);
+    if (r == 0)
+        r = owners_check_submit(cluster, spec, user, error);
     if (r == 0 && !terms->resolved)
         r = after_resolve(cluster, user, terms->archived, spec, error);
     if (r == 0)
@@ -335,6 +338,22 @@ static int check_change(const struct job *job, const struct job_change *change, 
     return change->scale ? check_bounds(job, (uint32_t)role, change->min, change->max, error) : 0;
 }
 
+/* The next plan fills its minimum, and looks at no limit then. */
+static int check_owners(const struct cluster *cluster, const struct job *job,
+                        const struct job_change *change, int role, struct edl_error *error)
+{
+    uint32_t held;
+
+    if (!change->scale)
+        return 0;
+    held = job_is_started(job) ? job->counts[role].live + job->counts[role].due
+                               : job->spec->roles[role].min;
+    return change->min > held
+               ? owners_check_more(cluster, job, (uint32_t)role,
+                                   job_is_started(job) ? change->min - held : change->min, error)
+               : 0;
+}
+
 /* cluster_change_job - see submit.h; the plan makes it true */
 int cluster_change_job(struct cluster *cluster, struct job *job, const struct job_change *change,
                        struct instant now, struct edl_error *error)
@@ -343,6 +362,8 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
     int r = check_change(job, change, role, error);
     bool asks_for_more;
 
+    if (r == 0)
+        r = check_owners(cluster, job, change, role, error);
     if (r < 0)
         return r;
     asks_for_more = change->scale && change->min > job->spec->roles[role].min;

@@ -64,6 +64,7 @@ enum cause {
     CAUSE_OVER_LOAD_LIMIT,
     CAUSE_FOREIGN_LOAD,
     CAUSE_GROUP_SHARE,
+    CAUSE_OWNER_LIMIT, /* its user or group holds as much as they may */
     CAUSE_NO_NODES,
     CAUSE_NEVER_FITS,
     /* a job is at work */

@@ -6,6 +6,7 @@
  * of the table, which has no name and no guarantee. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,10 +19,25 @@ struct resources;
 #define GROUP_NAME_MAX 32
 #define GROUP_WEIGHT_MAX 1000
 
+/* Of all jobs of an owner together, but for the last; 0: no limit (owner_limits.h) */
+struct owner_limits {
+    uint64_t cpu_millicores, gpus; /* that they hold at once */
+    uint64_t jobs;                 /* that are not over */
+    uint64_t time_us;              /* the largest time limit of one */
+};
+
 struct group_spec {
     char name[GROUP_NAME_MAX + 1];
     uint32_t guaranteed_permille; /* of the cores, and of the GPUs, of the nodes that take work */
     uint32_t weight;              /* 1..GROUP_WEIGHT_MAX: of the room beyond all guarantees */
+    struct owner_limits limits;
+};
+
+/* A user or a group with limits. */
+struct owner {
+    const char *name; /* borrowed from the table */
+    bool is_group;
+    struct owner_limits limits;
 };
 
 struct group_member {
@@ -40,6 +56,19 @@ struct group_table *group_table_free(struct group_table *table); /* accepts NULL
 const struct group_spec *group_table_all(const struct group_table *table, size_t *ret_n);
 /* group_table_index - of a user's group in that list. table may be NULL: 0 */
 uint32_t group_table_index(const struct group_table *table, const char *user);
+
+/* owner_limits_any - whether one is set */
+bool owner_limits_any(const struct owner_limits *limits);
+/* group_table_limit_user - before the table is given to a cluster; limits that are none are passed
+ * by */
+void group_table_limit_user(struct group_table *table, const char *user,
+                            const struct owner_limits *limits);
+/* group_table_n_owners - those that have limits. table may be NULL: 0
+ * group_table_owner - one of them
+ * group_table_owners_of - which of them the jobs of the user have; at most 2, their number */
+size_t group_table_n_owners(const struct group_table *table);
+const struct owner *group_table_owner(const struct group_table *table, uint32_t index);
+uint32_t group_table_owners_of(const struct group_table *table, const char *user, uint32_t ret[2]);
 
 /* cluster_set_groups - other groups, members or shares; table is borrowed until the next call,
  * NULL: none. Nobody is stopped by it: the next plan shares anew. It has no effects: whoever keeps

@@ -19,6 +19,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
@@ -237,7 +238,7 @@ static size_t list_waiting(struct cluster *cluster, struct entry *entries)
     size_t n = 0;
 
     DL_FOREACH2(cluster->active, job, active_next)
-    if (job->filed)
+    if (job->filed && planned_verdict(job) != VERDICT_OWNER)
         entries[n++].job = job;
     return n;
 }
@@ -247,8 +248,10 @@ void queue_file(struct cluster *cluster, struct instant now)
     struct queue *queue = &cluster->planner->queue;
     struct entry *entries = xcalloc(cluster->n_filed, sizeof *entries);
     struct queue_class *class;
-    size_t n = list_waiting(cluster, entries);
+    size_t n;
 
+    owner_room_begin(cluster);
+    n = list_waiting(cluster, entries);
     cluster->files_changed = false;
     forget_left(queue);
     queue_forget(queue);

@@ -26,6 +26,7 @@
 #include "scheduler/core/plan/exchange.h"
 #include "scheduler/core/plan/give.h"
 #include "scheduler/core/plan/hold.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
@@ -169,6 +170,19 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
     return true;
 }
 
+/* More than its owner may hold would be asked for in vain, and others would give way for it. */
+static void bound_by_owner(const struct planner *planner, const struct job *job,
+                           struct policy_job *entry)
+{
+    int role = planned_promised(job) ? -1 : job_elastic_role(job);
+    uint64_t most;
+
+    if (role < 0)
+        return;
+    most = (uint64_t)entry->parallelism + owner_room_more(planner, job, (uint32_t)role);
+    entry->max = (uint32_t)MIN_OF((uint64_t)entry->max, MAX_OF(most, (uint64_t)entry->min));
+}
+
 void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job)
 {
     struct resources lack = lack_of(job);
@@ -179,6 +193,7 @@ void plan_tell_policy(struct planner *planner, const struct policy *policy, stru
     resources_add(&planner->requested, &lack, 1);
     planned_of(job)->lack = lack;
     if (entry_of(job, &entry)) {
+        bound_by_owner(planner, job, &entry);
         policy->put(planner->policy, &entry);
         planned_set(job, &planned_of(job)->known_to_policy, true);
     } else if (planned_is(job)->known_to_policy) {
@@ -214,7 +229,8 @@ static bool grow(void *userdata, uint64_t id)
     int role = job == NULL || !job_is_started(job) ? -1 : job_elastic_role(job);
     uint32_t counted, short_of;
 
-    if (role < 0 || job->finishing || job->state == JOB_STARTING)
+    if (role < 0 || job->finishing || job->state == JOB_STARTING ||
+        owner_room_more(plan->planner, job, (uint32_t)role) == 0)
         return false;
     counted =
         job_count(job, (uint32_t)role, false) + count_backing_off(job, (uint32_t)role, plan->now);
@@ -223,6 +239,7 @@ static bool grow(void *userdata, uint64_t id)
     plan_hold_off(plan);
     if (short_of > 0)
         return false;
+    owner_room_take(plan->planner, job, (uint32_t)role);
     decided_by_policy(plan, job, RESIZE_GROWN);
     return true;
 }

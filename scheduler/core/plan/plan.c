@@ -62,6 +62,7 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
     queue_done(&planner->queue);
     (void)policy->free(planner->policy);
     free(planner->told);
+    free(planner->owner_sums);
     free(planner);
     return NULL;
 }

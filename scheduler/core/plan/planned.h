@@ -26,6 +26,7 @@ enum queue_verdict {
     VERDICT_YIELDS,    /* it finds room only on nodes that are kept for one before it */
     VERDICT_OVER_LOAD, /* the room is there but for the load of stopping processes in it */
     VERDICT_UNPACKED,  /* no order was found in which it fits these nodes */
+    VERDICT_OWNER,     /* its user or group holds as much as they may: it is not in the queue */
     VERDICT_NO_NODES,
     VERDICT_NEVER
 };

@@ -25,6 +25,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/placement.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
@@ -311,8 +312,8 @@ size_t plan_place_servers(struct plan *plan, const struct job *job, struct place
     uint32_t min, free;
 
     *ret = (struct servers_choice){ 0 };
-    if (plan_more_servers(job) == 0)
-        return n;
+    if (plan_more_servers(job) == 0 || owner_room_is_bound(plan->planner, job))
+        return n; /* its owners may hold its minimum, and that is sure */
     min = fewest(job);
     ret->placed = ret->wanted.pservers = min;
     if (!is_learnt(plan->cluster, job))

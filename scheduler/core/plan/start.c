@@ -31,6 +31,7 @@
 #include "scheduler/core/plan/filing.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_types.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
@@ -210,7 +211,7 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
     struct capacity *rooms = &plan->planner->rooms;
     size_t mark = capacity_mark(rooms);
 
-    if (plan_more_servers(job) == 0)
+    if (plan_more_servers(job) == 0 || owner_room_is_bound(plan->planner, job))
         return false;
     if (plan_promised_servers(job, gang_size(demands, n)) > 0) {
         if (plan->now.now_us >= planned_is(job)->servers_until_us ||

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* owner_limits.c - how much the jobs of one user, or of one group, may hold and be */
+#include "scheduler/core/model/owner_limits.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/job.h"
+#include "shared/error.h"
+#include "shared/job_spec.h"
+#include "shared/macro.h"
+
+struct job_owners job_owners(const struct cluster *cluster, const struct job *job)
+{
+    struct job_owners owners = { .n = 0 };
+
+    owners.n = group_table_owners_of(cluster->config.groups, job->user, owners.index);
+    return owners;
+}
+
+static struct resources held_by(const struct job *job)
+{
+    struct resources held = { 0 };
+
+    for (uint32_t r = 0; job->state != JOB_QUEUED && r < job->spec->n_roles; r++) {
+        const struct resources need = resources_of_role(&job->spec->roles[r]);
+
+        resources_add(&held, &need, job->counts[r].live + job->counts[r].due);
+    }
+    return held;
+}
+
+struct resources *owner_sums(const struct cluster *cluster, size_t *ret_n)
+{
+    struct resources *sums;
+    const struct job *job;
+
+    *ret_n = group_table_n_owners(cluster->config.groups);
+    if (*ret_n == 0)
+        return NULL;
+    sums = xcalloc(*ret_n, sizeof *sums);
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        struct job_owners owners = job_owners(cluster, job);
+        struct resources held;
+
+        if (owners.n == 0 || job->state == JOB_QUEUED)
+            continue;
+        held = held_by(job);
+        for (uint32_t i = 0; i < owners.n; i++)
+            resources_add(&sums[owners.index[i]], &held, 1);
+    }
+    return sums;
+}
+
+/* The limits of one owner, as amounts of one kind. */
+struct bound {
+    uint64_t most; /* 0: none */
+    int64_t held, more;
+    const char *unit;
+    uint64_t scale;
+};
+
+static void bounds_of(const struct owner_limits *limits, const struct resources *sum,
+                      const struct resources *more, struct bound ret[2])
+{
+    ret[0] = (struct bound){ limits->cpu_millicores, sum->cpu_millicores, more->cpu_millicores,
+                             "core", 1000 };
+    ret[1] = (struct bound){ limits->gpus, sum->gpus, more->gpus, "GPU", 1 };
+}
+
+static bool is_over(const struct bound *bound)
+{
+    return bound->most != 0 && bound->more > 0 &&
+           (bound->held < 0 ? 0 : (uint64_t)bound->held) + (uint64_t)bound->more > bound->most;
+}
+
+/* "its owner ann", "its group vision" */
+static void say_owner(const struct cluster *cluster, uint32_t index, char *buffer, size_t size)
+{
+    const struct owner *owner = group_table_owner(cluster->config.groups, index);
+
+    (void)snprintf(buffer, size, "%s %.80s", owner->is_group ? "its group" : "its owner",
+                   owner->name);
+}
+
+char *owner_excess(const struct cluster *cluster, const struct job *job,
+                   const struct resources *sums, const struct resources *more, char *buffer,
+                   size_t size)
+{
+    struct job_owners owners = job_owners(cluster, job);
+    struct bound bounds[2];
+    char who[100];
+
+    buffer[0] = '\0';
+    for (uint32_t i = 0; i < owners.n; i++) {
+        uint32_t at = owners.index[i];
+
+        bounds_of(&group_table_owner(cluster->config.groups, at)->limits, &sums[at], more, bounds);
+        say_owner(cluster, at, who, sizeof who);
+        for (size_t b = 0; b < ELEMENTS(bounds); b++) {
+            if (!is_over(&bounds[b]))
+                continue;
+            (void)snprintf(buffer, size, "%s may hold %g %s%s at once, and the job needs %g", who,
+                           (double)bounds[b].most / (double)bounds[b].scale, bounds[b].unit,
+                           bounds[b].most == bounds[b].scale ? "" : "s",
+                           (double)bounds[b].more / (double)bounds[b].scale);
+            return buffer;
+        }
+    }
+    return buffer;
+}
+
+static uint64_t times(uint64_t most, int64_t held, int64_t need)
+{
+    if (most == 0 || need <= 0)
+        return UINT32_MAX;
+    return held >= (int64_t)most ? 0 : ((uint64_t)((int64_t)most - held)) / (uint64_t)need;
+}
+
+uint32_t owner_room(const struct cluster *cluster, const struct job *job,
+                    const struct resources *sums, const struct resources *need)
+{
+    struct job_owners owners = job_owners(cluster, job);
+    uint64_t room = UINT32_MAX;
+
+    for (uint32_t i = 0; i < owners.n; i++) {
+        const struct resources *sum = &sums[owners.index[i]];
+        const struct owner_limits *limits =
+            &group_table_owner(cluster->config.groups, owners.index[i])->limits;
+
+        room =
+            MIN_OF(room, times(limits->cpu_millicores, sum->cpu_millicores, need->cpu_millicores));
+        room = MIN_OF(room, times(limits->gpus, sum->gpus, need->gpus));
+    }
+    return (uint32_t)room;
+}
+
+/* --- submissions --- */
+
+static uint64_t jobs_of(const struct cluster *cluster, uint32_t owner)
+{
+    const struct job *job;
+    uint64_t n = 0;
+
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        struct job_owners owners = job_owners(cluster, job);
+
+        for (uint32_t i = 0; i < owners.n; i++)
+            n += owners.index[i] == owner;
+    }
+    return n;
+}
+
+/* refuse - by a limit of that owner, at a key of the document */
+static int refuse(const struct owner *owner, const char *pointer, const char *text,
+                  struct edl_error *error)
+{
+    (void)edl_error_at(error, -EDQUOT, pointer, "%s %.80s may have %s",
+                       owner->is_group ? "the group" : "the user", owner->name, text);
+    return edl_error_remedy(error, "ask for less, or an admin for more: edl %s set %.80s",
+                            owner->is_group ? "group" : "user", owner->name);
+}
+
+static struct resources least_of(const struct job_spec *spec)
+{
+    struct resources least = { 0 };
+
+    for (size_t r = 0; r < spec->n_roles; r++) {
+        const struct resources need = resources_of_role(&spec->roles[r]);
+
+        resources_add(&least, &need, spec->roles[r].min);
+    }
+    return least;
+}
+
+static int check_amounts(const struct owner *owner, const struct job_spec *spec,
+                         struct edl_error *error)
+{
+    const struct resources least = least_of(spec), none = { 0 };
+    struct bound bounds[2];
+    char text[160];
+
+    bounds_of(&owner->limits, &none, &least, bounds);
+    for (size_t b = 0; b < ELEMENTS(bounds); b++) {
+        if (!is_over(&bounds[b]))
+            continue;
+        (void)snprintf(text, sizeof text, "%g %s%s at once: the minimum of this job needs %g",
+                       (double)bounds[b].most / (double)bounds[b].scale, bounds[b].unit,
+                       bounds[b].most == bounds[b].scale ? "" : "s",
+                       (double)bounds[b].more / (double)bounds[b].scale);
+        return refuse(owner, "/spec", text, error);
+    }
+    return 0;
+}
+
+static int check_jobs(const struct cluster *cluster, uint32_t index, uint64_t n,
+                      struct edl_error *error)
+{
+    const struct owner *owner = group_table_owner(cluster->config.groups, index);
+    uint64_t held;
+    char text[160];
+
+    if (owner->limits.jobs == 0)
+        return 0;
+    held = jobs_of(cluster, index);
+    if (held + n <= owner->limits.jobs)
+        return 0;
+    (void)snprintf(text, sizeof text,
+                   "at most %" PRIu64 " jobs: there are %" PRIu64 ", and more come: %" PRIu64,
+                   owner->limits.jobs, held, n);
+    return refuse(owner, "/spec", text, error);
+}
+
+static int check_time(const struct owner *owner, struct job_spec *spec, struct edl_error *error)
+{
+    uint64_t most_us = owner->limits.time_us;
+    char text[160];
+
+    if (most_us == 0)
+        return 0;
+    if (spec->time_limit_us > most_us) {
+        (void)snprintf(text, sizeof text,
+                       "jobs of a time limit of %" PRIu64 " s at most: this one asks for %" PRIu64
+                       " s",
+                       most_us / USEC_PER_SEC, spec->time_limit_us / USEC_PER_SEC);
+        return refuse(owner, "/spec/time_limit", text, error);
+    }
+    return 0;
+}
+
+int owners_check_submit(const struct cluster *cluster, struct job_spec *spec, const char *user,
+                        struct edl_error *error)
+{
+    uint32_t owners[2];
+    uint32_t n = group_table_owners_of(cluster->config.groups, user, owners);
+    uint64_t least_us = 0;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
+        const struct owner *owner = group_table_owner(cluster->config.groups, owners[i]);
+
+        r = check_time(owner, spec, error);
+        if (r == 0)
+            r = check_amounts(owner, spec, error);
+        if (r == 0)
+            r = check_jobs(cluster, owners[i], MAX_OF(spec->array.n, 1U), error);
+        if (owner->limits.time_us != 0 && (least_us == 0 || owner->limits.time_us < least_us))
+            least_us = owner->limits.time_us;
+    }
+    if (r == 0 && spec->time_limit_us == 0)
+        spec->time_limit_us = least_us;
+    return r;
+}
+
+int owners_check_more(const struct cluster *cluster, const struct job *job, uint32_t role,
+                      uint32_t n, struct edl_error *error)
+{
+    const struct resources need = resources_of_role(&job->spec->roles[role]);
+    struct resources more = { 0 };
+    char text[200] = "";
+    struct resources *sums;
+    size_t n_sums;
+
+    sums = owner_sums(cluster, &n_sums);
+    resources_add(&more, &need, n);
+    if (sums != NULL)
+        (void)owner_excess(cluster, job, sums, &more, text, sizeof text);
+    free(sums);
+    if (text[0] == '\0')
+        return 0;
+    (void)edl_error_at(error, -EDQUOT, "/min", "%s", text);
+    return edl_error_remedy(error, "a lower minimum, or ask an admin for more");
+}

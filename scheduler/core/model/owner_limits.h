@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* owner_limits.h - how much the jobs of one user, or of one group, may hold and be
+ *
+ * Hard limits, beside the shares of groups (groups.h). A submission is checked against all of
+ * them. A plan checks cores and GPUs again when it starts jobs or lets them grow
+ * (plan/owner_room.h). A limit below the present sum stops nobody.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/core/base/resources.h"
+#include "scheduler/core/model/groups.h"
+
+struct cluster;
+struct edl_error;
+struct job;
+struct job_spec;
+
+/* The owners of a job that have limits: its user, its group, both or none. */
+struct job_owners {
+    uint32_t index[2]; /* in the table's list of owners */
+    uint32_t n;
+};
+
+struct job_owners job_owners(const struct cluster *cluster, const struct job *job);
+
+/* owner_sums - what each owner's jobs hold, instances that are to be replaced and that stop still
+ * included: new array of *ret_n; NULL where nobody has a limit. Linear in the jobs not over */
+struct resources *owner_sums(const struct cluster *cluster, size_t *ret_n);
+
+/* owner_excess - the first of the job's owners who would hold more than it may with so much more,
+ * in words: "its owner ann may hold 8 cores at once"; "" none would. Returns buffer */
+char *owner_excess(const struct cluster *cluster, const struct job *job,
+                   const struct resources *sums, const struct resources *more, char *buffer,
+                   size_t size);
+
+/* owner_room - how often a need fits below the limits of its owners, beside their sums */
+uint32_t owner_room(const struct cluster *cluster, const struct job *job,
+                    const struct resources *sums, const struct resources *need);
+
+/* owners_check_submit - whether the user may have all jobs of the document. One that has no time
+ * limit gets that of its owners. -EDQUOT with the limit and whom to ask */
+int owners_check_submit(const struct cluster *cluster, struct job_spec *spec, const char *user,
+                        struct edl_error *error);
+
+/* owners_check_more - the same for a started job that gets so many more instances at once */
+int owners_check_more(const struct cluster *cluster, const struct job *job, uint32_t role,
+                      uint32_t n, struct edl_error *error);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_owner_limits.c - nobody holds more than the limits of a user or group allow */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/ask/reason.h"
+#include "scheduler/core/core.h"
+#include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/owner_limits.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "tests/unit/cluster_world.h"
+#include "tests/unit/test.h"
+
+#define CORE 1000
+
+/* ann and bob are of the group lab, eve of none. */
+static struct group_table *table_of(const struct owner_limits *of_lab,
+                                    const struct owner_limits *of_ann)
+{
+    static const struct group_member members[] = { { "ann", "lab" }, { "bob", "lab" } };
+    struct group_spec spec = { .name = "lab", .weight = 1 };
+    struct group_table *table;
+
+    if (of_lab != NULL)
+        spec.limits = *of_lab;
+    table = group_table_new(&spec, 1, members, ELEMENTS(members));
+    if (of_ann != NULL)
+        group_table_limit_user(table, "ann", of_ann);
+    return table;
+}
+
+static struct job *submit(struct world *w, const char *user, const char *name, uint32_t min,
+                          uint32_t max, uint64_t cpu_millicores)
+{
+    w->user = user;
+    return world_submit(w, world_spec(name, min, max, cpu_millicores, 0, 0));
+}
+
+static uint64_t held_by(const struct world *w, const char *user)
+{
+    uint64_t millicores = 0;
+
+    for (const struct job *job = cluster_active_jobs(w->cluster); job != NULL;
+         job = job->active_next)
+        for (uint32_t r = 0; streq(job->user, user) && r < job->spec->n_roles; r++)
+            millicores += job->counts[r].live * job->spec->roles[r].cpu_millicores;
+    return millicores;
+}
+
+static void run(struct world *w, unsigned n, const char *user, uint64_t most)
+{
+    while (n-- > 0) {
+        world_second(w);
+        assert_true(held_by(w, user) <= most);
+    }
+}
+
+/* The third waits, is told why, lets somebody else pass, and starts when the first has ended. */
+TEST(test_cores_of_a_user)
+{
+    static const struct owner_limits four = { .cpu_millicores = 4 * CORE };
+    struct world *w = world_new(2, 10 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &four);
+    struct job *jobs[3], *other;
+    char text[JOB_REASON_SIZE];
+    char name[8];
+
+    cluster_set_groups(w->cluster, table);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(name, sizeof name, "j%d", i);
+        jobs[i] = submit(w, "ann", name, 1, 1, 2 * CORE);
+    }
+    other = submit(w, "eve", "other", 1, 1, 2 * CORE);
+    run(w, 5, "ann", 4 * CORE);
+    assert_int_equal(jobs[0]->state, JOB_RUNNING);
+    assert_int_equal(jobs[1]->state, JOB_RUNNING);
+    assert_int_equal(other->state, JOB_RUNNING);
+    assert_int_equal(jobs[2]->state, JOB_QUEUED);
+    assert_string_equal(jobs[2]->reason_code, "owner-limit");
+    assert_string_equal(jobs[2]->reason,
+                        "its owner ann may hold 4 cores at once, and the job needs 2");
+    assert_string_equal(cluster_explain_code(w->cluster, jobs[2]), "owner-limit");
+    assert_non_null(strstr(cluster_explain(w->cluster, jobs[2], text, sizeof text), "4 cores"));
+    world_exit(w, world_live(jobs[0], "trainer", 0), 0, 0);
+    run(w, 5, "ann", 4 * CORE);
+    assert_int_equal(jobs[2]->state, JOB_RUNNING);
+    world_free(w);
+    (void)group_table_free(table);
+}
+
+/* Elastic jobs grow up to it and no further, both of them together, whatever is free. */
+TEST(test_growth_ends_at_the_limit)
+{
+    static const struct owner_limits six = { .cpu_millicores = 6 * CORE };
+    static const struct policy *const policies[] = { &policy_fulfilment, &policy_goodput };
+
+    for (size_t i = 0; i < ELEMENTS(policies); i++) {
+        struct group_table *table = table_of(NULL, &six);
+        struct job *a, *b, *c;
+        struct world *w;
+
+        world_policy = policies[i];
+        w = world_new(2, 20 * CORE, GIB, 1000);
+        cluster_set_groups(w->cluster, table);
+        a = submit(w, "ann", "a", 1, 10, CORE);
+        b = submit(w, "ann", "b", 1, 10, CORE);
+        run(w, 200, "ann", 6 * CORE);
+        assert_int_equal(job_count_running(a, 0) + job_count_running(b, 0), 6);
+        c = submit(w, "eve", "c", 1, 10, CORE);
+        run(w, 200, "ann", 6 * CORE);
+        assert_int_equal(job_count_running(c, 0), 10);
+        world_replan(w);
+        /* it is lifted: they go on growing */
+        cluster_set_groups(w->cluster, NULL);
+        for (int s = 0; s < 200; s++)
+            world_second(w);
+        assert_true(held_by(w, "ann") > 10 * CORE);
+        world_free(w);
+        (void)group_table_free(table);
+    }
+    world_policy = &policy_fulfilment;
+}
+
+/* Of all members together; GPUs too; a limit below what runs stops nobody. */
+TEST(test_limit_of_a_group)
+{
+    static const struct owner_limits ten = { .cpu_millicores = 10 * CORE };
+    static const struct owner_limits one = { .cpu_millicores = CORE };
+    struct world *w = world_new(2, 10 * CORE, GIB, 1000);
+    struct group_table *wide = table_of(&ten, NULL), *narrow = table_of(&one, NULL);
+    struct job *a, *b, *c;
+
+    cluster_set_groups(w->cluster, wide);
+    a = submit(w, "ann", "a", 3, 3, 2 * CORE);
+    b = submit(w, "bob", "b", 2, 2, 2 * CORE);
+    c = submit(w, "ann", "c", 1, 1, CORE);
+    for (int i = 0; i < 5; i++)
+        world_second(w);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(b->state, JOB_RUNNING);
+    assert_int_equal(c->state, JOB_QUEUED);
+    assert_non_null(strstr(c->reason, "its group lab may hold 10 cores"));
+    cluster_set_groups(w->cluster, narrow);
+    for (int i = 0; i < 5; i++)
+        world_second(w);
+    assert_int_equal(a->state, JOB_RUNNING);
+    assert_int_equal(b->state, JOB_RUNNING);
+    world_exit(w, world_live(a, "trainer", 0), 1, 0); /* what runs is repaired, too */
+    for (int i = 0; i < 20; i++)
+        world_second(w);
+    assert_int_equal(job_count_running(a, 0), 3);
+    world_restart(w);
+    cluster_set_groups(w->cluster, narrow);
+    for (int i = 0; i < 5; i++)
+        world_second(w);
+    assert_string_equal(cluster_find_job(w->cluster, "c")->reason_code, "owner-limit");
+    cluster_set_groups(w->cluster, NULL);
+    for (int i = 0; i < 5; i++)
+        world_second(w);
+    assert_int_equal(cluster_find_job(w->cluster, "c")->state, JOB_RUNNING);
+    world_free(w);
+    (void)group_table_free(wide);
+    (void)group_table_free(narrow);
+}
+
+static void refused(struct world *w, struct job_spec *spec, const char *user, const char *pointer,
+                    const char *words)
+{
+    struct edl_error error = { 0 };
+    struct job *job;
+
+    assert_int_equal(cluster_submit(w->cluster, spec, user, w->now, &job, &error), -EDQUOT);
+    assert_string_equal(error.pointer, pointer);
+    if (strstr(error.text, words) == NULL)
+        fail_msg("%s", error.text);
+    (void)job_spec_free(spec);
+}
+
+TEST(test_refused_at_the_submission)
+{
+    static const struct owner_limits of_ann = { .cpu_millicores = 4 * CORE,
+                                                .jobs = 2,
+                                                .time_us = 3600 * USEC_PER_SEC };
+    static const struct owner_limits of_lab = { .gpus = 2, .time_us = 7200 * USEC_PER_SEC };
+    struct world *w = world_new(1, 10 * CORE, GIB, 1000);
+    struct group_table *table = table_of(&of_lab, &of_ann);
+    struct edl_error error = { 0 };
+    struct job_spec *spec;
+    struct job *job;
+
+    cluster_set_groups(w->cluster, table);
+    refused(w, world_spec("a", 5, 5, CORE, 0, 0), "ann", "/spec", "may have 4 cores at once");
+    spec = world_spec("a", 1, 1, CORE, 0, 0);
+    spec->roles[0].gpus = 3;
+    refused(w, spec, "bob", "/spec", "the group lab may have 2 GPUs");
+    spec = world_spec("a", 1, 1, CORE, 0, 0);
+    spec->time_limit_us = 3601 * USEC_PER_SEC;
+    refused(w, spec, "ann", "/spec/time_limit", "3600 s at most");
+    job = submit(w, "ann", "a", 1, 1, CORE); /* it gets the lower one of both */
+    assert_int_equal(job->spec->time_limit_us, 3600 * USEC_PER_SEC);
+    assert_int_equal(submit(w, "bob", "a", 1, 1, CORE)->spec->time_limit_us, 7200 * USEC_PER_SEC);
+    assert_int_equal(submit(w, "eve", "a", 1, 1, CORE)->spec->time_limit_us, 0);
+    (void)submit(w, "ann", "b", 1, 1, CORE);
+    refused(w, world_spec("c", 1, 1, CORE, 0, 0), "ann", "/spec", "at most 2 jobs: there are 2");
+    world_run(w, 4);
+    assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 4, 4, w->now, &error), -EDQUOT);
+    assert_int_equal(cluster_scale_job(w->cluster, job, "trainer", 3, 3, w->now, NULL), 0);
+    world_run(w, 4);
+    world_free(w);
+    (void)group_table_free(table);
+}
+
+/* A forecast knows who waits for a limit. */
+TEST(test_forecast_of_a_limited_job)
+{
+    static const struct owner_limits four = { .cpu_millicores = 4 * CORE };
+    struct world *w = world_new(1, 10 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &four);
+    struct job_spec *spec = world_spec("b", 1, 1, CORE, 0, 0);
+    struct forecast forecast = { 0 };
+
+    cluster_set_groups(w->cluster, table);
+    (void)submit(w, "ann", "a", 4, 4, CORE);
+    world_run(w, 4);
+    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", NULL, w->now, NULL, &forecast, NULL),
+                     0);
+    assert_int_equal(forecast.verdict, FORECAST_UNKNOWN);
+    assert_string_equal(forecast.code, "owner-limit");
+    forecast_done(&forecast);
+    (void)job_spec_free(spec);
+    world_free(w);
+    (void)group_table_free(table);
+}
+
+/* Many jobs wait for it: each filing costs a sort of them and no more. */
+TEST(test_ten_thousand_wait)
+{
+    static const struct owner_limits four = { .cpu_millicores = 4 * CORE };
+    struct world *w = world_new(1, 10 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &four);
+    char name[16];
+    struct job *job;
+
+    cluster_set_groups(w->cluster, table);
+    for (int i = 0; i < 10000; i++) {
+        (void)snprintf(name, sizeof name, "j%d", i);
+        assert_int_equal(cluster_submit(w->cluster, world_spec(name, 1, 1, 1 * CORE, 0, 0), "ann",
+                                        w->now, &job, NULL),
+                         0);
+    }
+    world_run(w, 3);
+    assert_int_equal(held_by(w, "ann"), 4 * CORE);
+    assert_string_equal(job->reason_code, "owner-limit");
+    world_free(w);
+    (void)group_table_free(table);
+}
