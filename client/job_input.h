@@ -51,9 +51,9 @@ struct job_options {
     XX("workspace", "DIR", "folder to run in, on every node (this one); private: one each",        \
        option_text, workspace, 'w')                                                                \
     XX("dataset", "GLOB", "files of records, given out as tasks", option_text, dataset, 0)         \
-    XX("array", "A-B", "many jobs, NAME-A to NAME-B; EDL_ARRAY_INDEX tells which", option_text,    \
-       array, 'a')                                                                                 \
-    XX("after", "JOB", "start when it has succeeded, all of an array; may be repeated",            \
+    XX("array", "A-B[%N]", "jobs NAME-A to NAME-B, N at once; EDL_ARRAY_INDEX tells which",        \
+       option_text, array, 'a')                                                                    \
+    XX("after", "JOB", "start when it has succeeded (any:JOB: is over); may be repeated",          \
        option_list, after, 0)                                                                      \
     XX("deadline", "TIME", "killed when not done: 8h, 2026-12-01T18:00:00Z", option_text,          \
        deadline, 0)                                                                                \

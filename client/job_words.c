@@ -276,22 +276,35 @@ int slurm_nodes(const char *list, json_t **ret, struct edl_error *error)
 
 /* ---- dependencies ---- */
 
+/* dependency_kind - how `after` says it; *ret_n: of the kind's word. NULL: another kind */
+static const char *dependency_kind(const char *text, size_t *ret_n)
+{
+    static const char *const kinds[][2] = { { "afterok:", "" }, { "afterany:", "any:" } };
+
+    for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+        *ret_n = strlen(kinds[i][0]);
+        if (strncmp(text, kinds[i][0], *ret_n) == 0)
+            return kinds[i][1];
+    }
+    return NULL;
+}
+
 int slurm_after(const char *dependency, json_t *after, struct edl_error *error)
 {
-    static const char kind[] = "afterok:";
-
     for (const char *at = dependency;;) {
-        size_t n = strcspn(at, ",?");
-        const char *end = at + n;
+        const char *end = at + strcspn(at, ",?");
+        size_t n;
+        const char *kind = dependency_kind(at, &n);
 
-        if (strncmp(at, kind, strlen(kind)) != 0 || *end == '?') {
-            (void)edl_error_set(error, -EINVAL, "\"%.80s\" is no afterok:JOB", at);
+        if (kind == NULL || *end == '?') {
+            (void)edl_error_set(error, -EINVAL, "\"%.80s\" is no afterok:JOB or afterany:JOB", at);
             return edl_error_remedy(error, "--after JOB: it starts when that one has succeeded");
         }
-        for (at += strlen(kind); at <= end; at++) {
+        for (at += n; at <= end; at++) {
             size_t size = MIN_OF(strcspn(at, ":,"), (size_t)(end - at));
 
-            if (size == 0 || json_array_append_new(after, json_stringn(at, size)) == -1)
+            if (size == 0 ||
+                json_array_append_new(after, json_sprintf("%s%.*s", kind, (int)size, at)) == -1)
                 return edl_error_set(error, -EINVAL, "a job is missing in \"%.80s\"", dependency);
             at += size;
         }

@@ -17,26 +17,33 @@ int job_draft_refuse(struct document_reader *reader, const struct job_draft *dra
     return document_refuse(reader, "%s", text);
 }
 
-/* FIRST-LAST; the names that its jobs get have to be names as well. */
+/* FIRST-LAST, or FIRST-LAST%MOST; the names that its jobs get have to be names as well. */
 static int finish_array_range(struct document_reader *reader, const struct job_draft *draft,
                               struct job_spec *spec)
 {
-    const char *dash = strchr(draft->array, '-');
-    char first_text[16] = "";
-    uint64_t first = 0;
-    uint64_t last = 0;
+    const char *dash = strchr(draft->array, '-'), *percent = strchr(draft->array, '%');
+    char first_text[16] = "", last_text[16] = "";
+    uint64_t first = 0, last = 0, most = 0;
 
     if (dash != NULL && dash - draft->array < (ptrdiff_t)sizeof first_text)
         memcpy(first_text, draft->array, (size_t)(dash - draft->array));
-    if (dash == NULL || parse_u64(first_text, &first) < 0 || parse_u64(dash + 1, &last) < 0 ||
-        first > last || last > JOB_ARRAY_INDEX_MAX || last - first >= JOB_ARRAY_MAX) {
+    if (dash != NULL)
+        (void)snprintf(last_text, sizeof last_text, "%.*s", (int)strcspn(dash + 1, "%"), dash + 1);
+    if (dash == NULL || parse_u64(first_text, &first) < 0 || parse_u64(last_text, &last) < 0 ||
+        first > last || last > JOB_ARRAY_INDEX_MAX || last - first >= JOB_ARRAY_MAX ||
+        (percent != NULL && (parse_u64(percent + 1, &most) < 0 || most == 0))) {
         (void)job_draft_refuse(reader, draft, "array",
                                "FIRST-LAST is expected, of at most 1000 jobs and "
                                "up to 999999");
-        (void)edl_error_remedy(reader->error, "for a hundred jobs write array: 0-99");
+        (void)edl_error_remedy(reader->error, "for a hundred jobs write array: 0-99, and 0-99%%4 "
+                                              "for four of them at once");
         return EDL_EBADSPEC;
     }
-    if (strlen(spec->name) + 1 + strlen(dash + 1) > JOB_NAME_MAX) {
+    if (most > 0 && json_array_size(draft->after) >= JOB_AFTER_MAX) {
+        (void)job_draft_refuse(reader, draft, "after", "one place is for the jobs of the array");
+        return edl_error_remedy(reader->error, "name at most %d jobs", JOB_AFTER_MAX - 1);
+    }
+    if (strlen(spec->name) + 1 + strlen(last_text) > JOB_NAME_MAX) {
         (void)job_draft_refuse(reader, draft, "array", "the names of its jobs would be too long");
         (void)edl_error_remedy(reader->error,
                                "shorten the job's name: NAME-INDEX has at most %d "
@@ -46,6 +53,7 @@ static int finish_array_range(struct document_reader *reader, const struct job_d
     }
     spec->array.first = (uint32_t)first;
     spec->array.n = (uint32_t)(last - first) + 1;
+    spec->array.most = most < spec->array.n ? (uint32_t)most : 0;
     return 0;
 }
 
@@ -95,7 +103,7 @@ int job_draft_finish_after(struct document_reader *reader, const struct job_draf
             (void)snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT,
                            json_integer_value(value));
         else
-            r = document_text(reader, value, JOB_NAME_MAX, &text);
+            r = document_text(reader, value, strlen(JOB_AFTER_ANY) + JOB_NAME_MAX, &text);
         if (r == 0 && *text == '\0')
             r = document_refuse(reader, "the name or number of a job is expected");
         if (r < 0)

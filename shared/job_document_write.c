@@ -79,6 +79,9 @@ static json_t *role_to_json(const struct role_spec *role)
 
 static json_t *array_to_json(const struct job_array *array)
 {
+    if (array->name == NULL && array->most > 0)
+        return json_sprintf("%" PRIu32 "-%" PRIu32 "%%%" PRIu32, array->first,
+                            array->first + array->n - 1, array->most);
     if (array->name == NULL)
         return json_sprintf("%" PRIu32 "-%" PRIu32, array->first, array->first + array->n - 1);
     return json_pack("{s:s,s:I,s:I}", "name", array->name, "index", (json_int_t)array->first,

@@ -142,6 +142,7 @@ struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t pl
 
     element->array.name = xstrdup(spec->name);
     element->array.first = spec->array.first + place;
+    element->array.most = 0;
     /* the document has left room for the index */
     (void)snprintf(element->name, sizeof element->name, "%.*s-%" PRIu32, JOB_NAME_MAX - 11,
                    spec->name, element->array.first);
@@ -188,7 +189,8 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->deadline_wall_us != b->deadline_wall_us || a->expected_us != b->expected_us ||
         a->time_limit_us != b->time_limit_us || !text_equal(a->array.name, b->array.name) ||
         a->array.first != b->array.first || a->array.n != b->array.n ||
-        !argv_equal(a->after, b->after) || !text_equal(a->teacher, b->teacher) ||
+        a->array.most != b->array.most || !argv_equal(a->after, b->after) ||
+        !text_equal(a->teacher, b->teacher) ||
         !text_equal(a->checkpoint_path, b->checkpoint_path) ||
         !text_equal(a->workspace_folder, b->workspace_folder) ||
         a->checkpoint_period_us != b->checkpoint_period_us || !text_equal(a->dataset, b->dataset) ||

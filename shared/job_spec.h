@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "shared/account_name.h"
 #include "shared/label.h"
@@ -67,6 +68,7 @@ struct job_array {
     char *name;     /* of the array that this job is one of; NULL: to be made into one; owned */
     uint32_t first; /* index of its first job, or of this one */
     uint32_t n;     /* jobs; 0: no array */
+    uint32_t most;  /* of them at once, until they are made; 0: no bound */
 };
 
 struct job_spec {
@@ -93,7 +95,8 @@ struct job_spec {
     uint64_t expected_us;        /* its owner's guess how long it takes with its minimum; 0: none */
     uint64_t time_limit_us;      /* how long it may run, as often as it starts; 0: no limit */
     char **after;                /* jobs that have to succeed before: names, or (once it is
-                                    submitted) ids in digits; NULL-terminated; NULL: none */
+                                    submitted) ids in digits, behind JOB_AFTER_ANY where any end
+                                    will do; NULL-terminated; NULL: none */
     struct job_array array;
     char *teacher;                 /* service that its processes ask; NULL: none; owned */
     char *checkpoint_path;         /* folder on all nodes; NULL: below EDL_OUTPUT_DIR; owned */
@@ -117,6 +120,20 @@ struct job_spec *job_spec_new(size_t roles_max);
 
 /* job_spec_free - accepts NULL; returns NULL */
 struct job_spec *job_spec_free(struct job_spec *spec);
+
+/* Before a name or number in `after`: its end of any kind will do. */
+#define JOB_AFTER_ANY "any:"
+
+static inline bool job_after_is_any(const char *text)
+{
+    return strncmp(text, JOB_AFTER_ANY, sizeof JOB_AFTER_ANY - 1) == 0;
+}
+
+/* job_after_named - the name or number in a text of `after`; borrowed from it */
+static inline const char *job_after_named(const char *text)
+{
+    return job_after_is_any(text) ? text + sizeof JOB_AFTER_ANY - 1 : text;
+}
 
 #define JOB_PASSES_MAX 1000000
 #define TASK_RECORDS_MAX 16777216

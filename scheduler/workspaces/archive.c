@@ -157,7 +157,8 @@ int archive_after(struct scheduler *scheduler, const char *user, const struct jo
     ret->arrays = arrays = xcalloc(n, sizeof *arrays);
     for (size_t i = 0; r >= 0 && i < n; i++)
         if (!is_named_before(spec->after, i))
-            r = look_for_one(scheduler, user, spec->after[i], ret, jobs, arrays, error);
+            r = look_for_one(scheduler, user, (char *)(uintptr_t)job_after_named(spec->after[i]),
+                             ret, jobs, arrays, error);
     if (r < 0)
         archive_after_done(ret);
     return r < 0 ? r : 0;

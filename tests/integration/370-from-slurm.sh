@@ -52,6 +52,17 @@ job=$(printf '#!/bin/sh\n#SBATCH -J found\nsleep 300\n' | sbatch --parsable)
 scancel -n found
 edl wait "$job" >/dev/null || true
 [ "$(sacct -n -P -j "$job" -o State)" = CANCELLED ] || fail 'it was not cancelled'
+# of an array so many run at once, and what waits for its end begins when one of them was cancelled, too
+first=$(printf '#!/bin/sh\n#SBATCH -J few -a 1-3%%2\nsleep 300\n' | sbatch --parsable)
+after=$(sbatch --parsable --dependency="afterany:$first:$((first + 1)):$((first + 2))" --wrap 'echo after')
+third=$((first + 2))
+third_waits() { [ "$(squeue -h -j "$third" -o %r)" = Dependency ]; }
+third_runs() { [ "$(squeue -h -j "$third" -o %T)" = RUNNING ]; }
+await 30 'the third waits for the first' third_waits
+scancel "$first"
+await 30 'the third runs' third_runs
+scancel "$((first + 1))" "$third"
+edl wait "$after" >/dev/null || fail 'what waited for any end failed'
 # in a job srun is the command
 [ "$(srun --export=PATH srun echo inside)" = inside ] || fail 'srun in a job does not run the command'
 cluster_stop

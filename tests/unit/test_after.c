@@ -283,3 +283,115 @@ TEST(test_archived)
     assert_int_equal(job->state, JOB_RUNNING);
     world_free(w);
 }
+
+/* ---- after the end of another, however that ends ---- */
+
+TEST(test_any_end_will_do)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = world_submit(w, world_spec("first", 1, 1, 200, 0, 0));
+    struct job *job = world_submit(w, spec_after("job", "any:first", NULL));
+    struct job *both = world_submit(w, spec_after("both", "any:1", "first"));
+    struct job_account account;
+    char text[240];
+
+    assert_string_equal(job->spec->after[0], "any:1");
+    assert_string_equal(both->spec->after[0], "any:1");
+    assert_string_equal(both->spec->after[1], "1");
+    world_run(w, 3);
+    assert_string_equal(job->reason, "waits until first (1) is over");
+    assert_string_equal(cluster_explain(w->cluster, job, text, sizeof text),
+                        "waits for first (1), which is running; it is placed when that one is "
+                        "over, however it ends");
+    assert_string_equal(both->reason,
+                        "waits until first (1) and 1 other have ended as they have to");
+    cluster_account(w->cluster, job, &account);
+    assert_string_equal(account.text, "the end of job first (1), which is running");
+    world_restart(w);
+    world_run(w, 3);
+    first = cluster_find_job(w->cluster, "first");
+    assert_int_equal(cluster_kill_job(w->cluster, first, "no more", w->now, NULL), 0);
+    world_run(w, 6);
+    assert_int_equal(cluster_find_job(w->cluster, "job")->state, JOB_RUNNING);
+    assert_code(cluster_find_job(w->cluster, "both"), JOB_FAILED, "dependency-failed");
+    /* one that has failed already is over, too */
+    job = world_submit(w, spec_after("late", "any:first", NULL));
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static struct job *submit_array(struct world *w, struct job_spec *spec)
+{
+    struct edl_error error = { 0 };
+    struct job *first = NULL;
+
+    if (cluster_submit_array(w->cluster, spec, w->user, NULL, w->now, &first, &error) < 0)
+        fail_msg("%s", error.text);
+    return first;
+}
+
+/* Who needs success fails with the first failure; who needs the end waits for the last one. */
+TEST(test_any_end_of_an_array)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job *first = submit_array(w, array_spec("a", 0, 3));
+    struct job *any = world_submit(w, spec_after("any", "any:a", NULL));
+    struct job *strict = world_submit(w, spec_after("strict", "a", NULL));
+
+    world_run(w, 3);
+    assert_string_equal(any->spec->after[0], "any:1-3");
+    assert_string_equal(any->reason, "waits until all jobs of a (1-3) are over");
+    assert_int_equal(cluster_kill_job(w->cluster, first, "", w->now, NULL), 0);
+    world_run(w, 4);
+    assert_code(strict, JOB_FAILED, "dependency-failed");
+    assert_code(any, JOB_QUEUED, "waits-for-job");
+    finish(w, cluster_find_job(w->cluster, "a-1"));
+    assert_code(any, JOB_QUEUED, "waits-for-job");
+    finish(w, cluster_find_job(w->cluster, "a-2"));
+    world_run(w, 3);
+    assert_int_equal(any->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static unsigned count_running(const struct world *w)
+{
+    unsigned n = 0;
+
+    for (const struct job *job = w->cluster->jobs; job != NULL; job = job->hh.next)
+        n += job->state == JOB_RUNNING;
+    return n;
+}
+
+/* However they end, so many run and no more; a restart changes nothing of it. */
+TEST(test_so_many_of_an_array_at_once)
+{
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *spec = array_spec("a", 1, 5);
+    const struct job *last;
+
+    spec->array.most = 2;
+    (void)submit_array(w, spec);
+    world_run(w, 4);
+    assert_int_equal(count_running(w), 2);
+    last = cluster_find_job(w->cluster, "a-5");
+    assert_string_equal(last->spec->after[0], "any:3");
+    assert_null(last->spec->after[1]);
+    assert_int_equal(last->spec->array.most, 0);
+    world_restart(w);
+    world_run(w, 4);
+    assert_int_equal(count_running(w), 2);
+    assert_int_equal(cluster_kill_job(w->cluster, cluster_find_job(w->cluster, "a-1"), "", w->now,
+                                      NULL),
+                     0);
+    world_run(w, 4);
+    assert_int_equal(cluster_find_job(w->cluster, "a-3")->state, JOB_RUNNING);
+    assert_int_equal(count_running(w), 2);
+    finish(w, cluster_find_job(w->cluster, "a-2"));
+    world_run(w, 4);
+    finish(w, cluster_find_job(w->cluster, "a-3"));
+    world_run(w, 4);
+    assert_int_equal(cluster_find_job(w->cluster, "a-5")->state, JOB_RUNNING);
+    assert_int_equal(count_running(w), 2);
+    world_free(w);
+}

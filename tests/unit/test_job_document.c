@@ -373,6 +373,23 @@ TEST(test_array)
     assert_false(job_spec_equal(spec, element));
     (void)job_spec_free(element);
     (void)job_spec_free(spec);
+    spec = read_good("name: few\narray: 0-9%3\nafter: ['any:many', many]\n"
+                     "trainer: {entrypoint: x}\n",
+                     ignored, sizeof ignored);
+    assert_int_equal(spec->array.n, 10);
+    assert_int_equal(spec->array.most, 3);
+    assert_true(job_after_is_any(spec->after[0]));
+    assert_string_equal(job_after_named(spec->after[0]), "many");
+    assert_string_equal(job_after_named(spec->after[1]), "many");
+    check_round_trip(spec);
+    element = job_spec_array_element(spec, 9);
+    assert_int_equal(element->array.most, 0);
+    (void)job_spec_free(element);
+    (void)job_spec_free(spec);
+    spec =
+        read_good("name: all\narray: 0-9%10\ntrainer: {entrypoint: x}\n", ignored, sizeof ignored);
+    assert_int_equal(spec->array.most, 0); /* that is no bound */
+    (void)job_spec_free(spec);
 }
 
 TEST(test_sweep)

@@ -120,16 +120,16 @@ TEST(test_submit_takes_what_is_clear)
 
     (void)setenv("WORDS_HERE", "seen", 1);
     assert_int_equal(EDL(NULL, NULL, "submit", "--no-upload", "-n", "2", "-c", "4", "--gres=gpu:1",
-                         "-J", "mine", "-d", "afterok:7:8", "--nodelist", "n[1-2]", "--priority",
-                         "-5", "-t", "1:30:00", "--selector", "rack=r1", "--env", "WORDS_HERE",
-                         "--", "true"),
+                         "-J", "mine", "-d", "afterok:7:8,afterany:9", "--nodelist", "n[1-2]",
+                         "--priority", "-5", "-t", "1:30:00", "--selector", "rack=r1", "--env",
+                         "WORDS_HERE", "--", "true"),
                      STATUS_OK);
     first = sent(fixture);
     assert_non_null(strstr(first, "\"name\":\"mine\""));
     assert_non_null(strstr(first, "\"min\":2,\"max\":2"));
     assert_non_null(strstr(first, "\"cpu\":\"4000m\""));
     assert_non_null(strstr(first, "\"gpus\":1"));
-    assert_non_null(strstr(first, "\"after\":[\"7\",\"8\"]"));
+    assert_non_null(strstr(first, "\"after\":[\"7\",\"8\",\"any:9\"]"));
     assert_non_null(strstr(first, "\"nodes\":[\"n1\",\"n2\"]"));
     assert_non_null(strstr(first, "\"priority\":-5"));
     assert_non_null(strstr(first, "\"time_limit\":\"5400s\""));
@@ -158,7 +158,7 @@ TEST(test_submit_names_ours_for_the_rest)
         { "--mail-type", "END", "edl wait JOB" },
         { "--gres", "gpu:a100:2", "gpu-type=TYPE" },
         { "--gres", "fpga:1", "nothing that nodes offer" },
-        { "--dependency", "afterany:7", "--after JOB" },
+        { "--dependency", "afternotok:7", "--after JOB" },
         { "--dependency", "afterok:", "a job is missing" },
         { "--nodelist", "n[1", "no list of nodes" },
         { "--time", "60", "--time 60m" },

@@ -73,7 +73,7 @@ static int check_after(const struct job *job, struct edl_error *error)
         const struct awaited_array *array = job->after[i].array;
 
         n += on != NULL || array != NULL;
-        if (array != NULL && (array->n_left == 0 || array->failed != NULL))
+        if (array != NULL && (array->n_left == 0 || (array->failed != NULL && !job->after[i].any)))
             return BROKEN("job %s waits for the array %s, which is over", job->spec->name,
                           array->name);
         if (on != NULL && job_state_is_final(on->state))

@@ -98,7 +98,7 @@ void cluster_find_arrays(const struct cluster *cluster, const char *user, char *
     n = MIN_OF(n, (size_t)JOB_AFTER_MAX);
     memset(ret, 0, n * sizeof *ret);
     for (size_t i = 0; i < n; i++)
-        refs[i] = job_ref_read(names[i]);
+        refs[i] = job_ref_read(job_after_named(names[i]));
     for (const struct job *job = cluster->jobs; job != NULL; job = job->hh.next) {
         const char *array = job_spec_array(job->spec);
 
@@ -131,10 +131,10 @@ static bool find_array(const struct archived_array *archived, const struct array
 }
 
 /* How many of its jobs the core has, and the number of the first; the one that has failed is
- * refused. */
+ * refused unless any end will do. */
 static int look_at_jobs(const struct cluster *cluster, const struct array_place *place,
-                        const char *name, const char *pointer, uint32_t *ret_n, uint64_t *ret_first,
-                        struct edl_error *error)
+                        const char *name, bool any, const char *pointer, uint32_t *ret_n,
+                        uint64_t *ret_first, struct edl_error *error)
 {
     uint64_t from = place->id - MIN_OF(place->id, (uint64_t)place->n);
 
@@ -146,7 +146,7 @@ static int look_at_jobs(const struct cluster *cluster, const struct array_place 
         if (job == NULL || !streq(job_spec_array(job->spec), name) ||
             job->id - job->spec->array.first != place->id - place->index)
             continue;
-        if (has_failed(job->state))
+        if (!any && has_failed(job->state))
             return refuse_failed(job->spec->name, id, job->state, name, pointer, error);
         *ret_first = MIN_OF(*ret_first, id);
         (*ret_n)++;
@@ -156,16 +156,16 @@ static int look_at_jobs(const struct cluster *cluster, const struct array_place 
 
 /* All of it has to be known: nobody knows how a job ended that was removed from the history. */
 static int resolve_array(const struct cluster *cluster, const struct archived_array *archived,
-                         const char *name, const struct array_place *place, const char *pointer,
-                         struct after_name *ret, struct edl_error *error)
+                         const char *name, bool any, const struct array_place *place,
+                         const char *pointer, struct after_name *ret, struct edl_error *error)
 {
     uint64_t first;
     uint32_t n;
-    int r = look_at_jobs(cluster, place, name, pointer, &n, &first, error);
+    int r = look_at_jobs(cluster, place, name, any, pointer, &n, &first, error);
 
     if (r < 0)
         return r;
-    if (archived != NULL && archived->failed.id != 0)
+    if (!any && archived != NULL && archived->failed.id != 0)
         return refuse_failed(archived->failed.name, archived->failed.id, archived->failed.state,
                              name, pointer, error);
     if (archived != NULL) {
@@ -179,7 +179,7 @@ static int resolve_array(const struct cluster *cluster, const struct archived_ar
                            place->n - MIN_OF(n, place->n), place->n, PLURAL(place->n), name);
         return edl_error_remedy(error, "name those of its jobs that are to be waited for");
     }
-    *ret = (struct after_name){ .first = first, .n = n };
+    *ret = (struct after_name){ .first = first, .n = n, .any = any };
     return 0;
 }
 
@@ -187,11 +187,13 @@ static int resolve_array(const struct cluster *cluster, const struct archived_ar
 
 /* here: where the core has an array of that name */
 static int resolve_one(const struct cluster *cluster, const char *user,
-                       const struct archived_jobs *archived, const char *name,
+                       const struct archived_jobs *archived, const char *text,
                        const struct array_place *here, const char *pointer, struct after_name *ret,
                        struct edl_error *error)
 {
+    const char *name = job_after_named(text);
     const struct archived_array *array = find_archived_array(archived, name);
+    bool any = job_after_is_any(text);
     struct array_place place;
     struct archived_job on;
     int r = find_named(cluster, user, archived, name, &on, error);
@@ -199,8 +201,8 @@ static int resolve_one(const struct cluster *cluster, const char *user,
     if (r < 0)
         return edl_error_at_key(error, EDL_EBADSPEC, pointer);
     if (r == 1) {
-        *ret = (struct after_name){ .first = on.id };
-        return has_failed(on.state)
+        *ret = (struct after_name){ .first = on.id, .any = any };
+        return !any && has_failed(on.state)
                    ? refuse_failed(on.name, on.id, on.state, on.name, pointer, error)
                    : 0;
     }
@@ -209,7 +211,8 @@ static int resolve_one(const struct cluster *cluster, const char *user,
         return edl_error_at_key(error, EDL_EBADSPEC, pointer);
     }
     if (place.n > 0)
-        return resolve_array(cluster, array, job_ref_read(name).name, &place, pointer, ret, error);
+        return resolve_array(cluster, array, job_ref_read(name).name, any, &place, pointer, ret,
+                             error);
     (void)edl_error_at(error, EDL_EBADSPEC, pointer, "there is no job \"%.80s\"", name);
     return edl_error_remedy(error, "submit it before; `edl ps --all` lists every job");
 }
@@ -223,17 +226,19 @@ static void keep_numbers(struct job_spec *spec, const struct after_name *names, 
         char text[NUMBERS_TEXT];
         size_t same = 0;
 
-        while (same < i && (names[same].first != names[i].first || names[same].n != names[i].n))
+        while (same < i && (names[same].first != names[i].first || names[same].n != names[i].n ||
+                            names[same].any != names[i].any))
             same++;
         free(spec->after[i]);
         spec->after[i] = NULL;
         if (same < i)
             continue;
         if (names[i].n == 0)
-            (void)snprintf(text, sizeof text, "%llu", ULL(names[i].first));
+            (void)snprintf(text, sizeof text, "%s%llu", names[i].any ? JOB_AFTER_ANY : "",
+                           ULL(names[i].first));
         else
-            (void)snprintf(text, sizeof text, "%llu-%llu", ULL(names[i].first),
-                           ULL(names[i].first + names[i].n - 1));
+            (void)snprintf(text, sizeof text, "%s%llu-%llu", names[i].any ? JOB_AFTER_ANY : "",
+                           ULL(names[i].first), ULL(names[i].first + names[i].n - 1));
         spec->after[n_kept++] = xstrdup(text);
     }
 }
@@ -252,7 +257,7 @@ static bool are_all_jobs(const struct cluster *cluster, char *const *names, size
 {
     size_t i = 0;
 
-    while (i < n && cluster_find_job(cluster, names[i]) != NULL)
+    while (i < n && cluster_find_job(cluster, job_after_named(names[i])) != NULL)
         i++;
     return i == n;
 }

@@ -151,6 +151,22 @@ int submission_prepare(const struct cluster *cluster, struct job_spec *spec,
     return r;
 }
 
+struct job_spec *submission_element(const struct cluster *cluster, const struct job_spec *spec,
+                                    uint32_t place)
+{
+    struct job_spec *element = job_spec_array_element(spec, place);
+    size_t n = 0;
+
+    if (spec->array.most == 0 || place < spec->array.most)
+        return element;
+    while (element->after != NULL && element->after[n] != NULL)
+        n++;
+    element->after = xreallocarray(element->after, n + 2, sizeof *element->after);
+    element->after[n] = after_text(cluster->next_job_id - spec->array.most);
+    element->after[n + 1] = NULL;
+    return element;
+}
+
 struct job *submission_add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                            struct instant now)
 {

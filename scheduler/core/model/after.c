@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* after.c - jobs that wait for others to succeed (`after`)
+/* after.c - jobs that wait for others to succeed, or only to be over (`after`)
  *
  * Such a job is queued and not in the queue: nothing is placed or promised for it. It enters when
  * the last job that it names has succeeded, in the order of its own submission, and fails when one
  * of them ends otherwise. A cycle cannot be: only jobs that are there can be named. The document
  * and the states of the jobs it names tell what it waits for, so no row holds it.
+ *
+ * Where the text begins with "any:", any end will do. An array of which so many jobs run at once is
+ * made of these: each waits for the end of the one that is so many places before it.
  *
  * An array is one thing to wait for, that counts its jobs (struct awaited_array): a thousand jobs
  * behind a thousand others are a thousand links, not a million. */
@@ -168,11 +171,27 @@ static void fail(struct cluster *cluster, struct job *job, const struct job *on,
     (void)job_set_state(cluster, job, JOB_FAILED, now);
 }
 
+/* How those have to end for which a job waits. */
+enum ends { ENDS_SUCCESS, ENDS_ANY, ENDS_MIXED };
+
+static enum ends ends_of(const struct job *job)
+{
+    uint32_t n_any = 0;
+
+    for (uint32_t i = 0; i < job->n_after; i++)
+        n_any += waits(&job->after[i]) && job->after[i].any;
+    return n_any == 0 ? ENDS_SUCCESS : n_any == job->n_waits ? ENDS_ANY : ENDS_MIXED;
+}
+
 /* Without the states of the others: it is stored, and a stored text is not written anew for each of
  * their moves. */
 static void tell(struct cluster *cluster, struct job *job)
 {
+    static const char *const ends[][2] = { { "has succeeded", "have succeeded" },
+                                           { "is over", "are over" },
+                                           { "has ended", "have ended as they have to" } };
     const struct dependency *dependency = first_dependency(job);
+    bool one = dependency->on != NULL && job->n_waits == 1;
     char what[DEPENDENCY_TEXT], others[40] = "";
 
     if (dependency->on != NULL)
@@ -185,11 +204,11 @@ static void tell(struct cluster *cluster, struct job *job)
     if (job->n_waits > 1)
         (void)snprintf(others, sizeof others, " and %u other%s", job->n_waits - 1,
                        PLURAL(job->n_waits - 1));
-    job_set_reason(cluster, job, CAUSE_WAITS_FOR_JOB, "waits until %s%s %s succeeded", what, others,
-                   dependency->on != NULL && job->n_waits == 1 ? "has" : "have");
+    job_set_reason(cluster, job, CAUSE_WAITS_FOR_JOB, "waits until %s%s %s", what, others,
+                   ends[ends_of(job)][!one]);
 }
 
-/* "first (1), which is running", "grid (5-104), of which 3 of 100 jobs have not succeeded" */
+/* "first (1), which is running", "grid (5-104), of whose jobs 3 of 100 have not succeeded" */
 static void describe(const struct dependency *dependency, char ret[DEPENDENCY_TEXT + 64])
 {
     const struct job *on = dependency->on;
@@ -200,9 +219,12 @@ static void describe(const struct dependency *dependency, char ret[DEPENDENCY_TE
                        ULL(on->id), job_state_to_string(on->state));
     else
         (void)snprintf(ret, DEPENDENCY_TEXT + 64,
-                       "%s (%llu-%llu), of whose jobs %u of %u %s not succeeded", array->name,
+                       "%s (%llu-%llu), of whose jobs %u of %u %s not %s", array->name,
                        ULL(array->first), ULL(array->first + array->n - 1), array->n_left, array->n,
-                       array->n_left == 1 ? "has" : "have");
+                       dependency->any      ? array->n_left == 1 ? "is" : "are"
+                       : array->n_left == 1 ? "has"
+                                            : "have",
+                       dependency->any ? "over" : "succeeded");
 }
 
 char *after_describe(const struct job *job, char *buffer, size_t size)
@@ -218,9 +240,18 @@ char *after_describe(const struct job *job, char *buffer, size_t size)
     if (job->n_waits > 1)
         (void)snprintf(others, sizeof others, ", and for %u other%s", job->n_waits - 1,
                        PLURAL(job->n_waits - 1));
-    (void)snprintf(buffer, size, "waits for %s%s; it is placed when %s, and fails when %s", what,
-                   others, many ? "all have succeeded" : "that one has succeeded",
-                   many ? "one does not" : "it does not");
+    if (ends_of(job) == ENDS_ANY)
+        (void)snprintf(buffer, size, "waits for %s%s; it is placed when %s over, however %s", what,
+                       others, many ? "all are" : "that one is", many ? "they end" : "it ends");
+    else if (ends_of(job) == ENDS_MIXED)
+        (void)snprintf(buffer, size,
+                       "waits for %s%s; it is placed when all have ended as they "
+                       "have to, and fails when one does not",
+                       what, others);
+    else
+        (void)snprintf(buffer, size, "waits for %s%s; it is placed when %s, and fails when %s",
+                       what, others, many ? "all have succeeded" : "that one has succeeded",
+                       many ? "one does not" : "it does not");
     return buffer;
 }
 
@@ -233,7 +264,7 @@ void after_describe_success(const struct job *job, char *buffer, size_t size)
     if (job->n_waits > 1)
         (void)snprintf(others, sizeof others, ", and that of %u other%s", job->n_waits - 1,
                        PLURAL(job->n_waits - 1));
-    (void)snprintf(buffer, size, "the success of %s %s%s",
+    (void)snprintf(buffer, size, "the %s of %s %s%s", dependency->any ? "end" : "success",
                    dependency->on != NULL ? "job" : "the array", what, others);
 }
 
@@ -297,14 +328,15 @@ static const struct job *link_one(struct cluster *cluster, struct job *job, uint
     struct awaited_array *array = name.n > 0 ? find_array(cluster, name.first) : NULL;
     struct job *on = name.n == 0 ? cluster_job(cluster, name.first) : NULL;
 
-    if (array != NULL && array->failed != NULL)
+    if (!name.any && array != NULL && array->failed != NULL)
         return array->failed;
-    if (on != NULL && has_failed(on->state))
+    if (!name.any && on != NULL && has_failed(on->state))
         return on;
-    /* one that is not in the core has succeeded: had it failed, so would this one have then */
-    if ((array == NULL || array->n_left == 0) && (on == NULL || on->state == JOB_SUCCEEDED))
+    /* one that is not in the core is over, and has succeeded: had it failed, so would one that
+     * waits for its success have then */
+    if ((array == NULL || array->n_left == 0) && (on == NULL || job_state_is_final(on->state)))
         return NULL;
-    job->after[i] = (struct dependency){ .waiter = job, .on = on, .array = array };
+    job->after[i] = (struct dependency){ .waiter = job, .on = on, .array = array, .any = name.any };
     if (on != NULL)
         DL_APPEND(on->dependents, &job->after[i]);
     else
@@ -345,12 +377,23 @@ static void settle_one(struct cluster *cluster, struct dependency *dependency, c
     struct job *waiter = dependency->waiter;
 
     unlink_one(dependency);
-    if (on->state != JOB_SUCCEEDED)
+    if (!dependency->any && on->state != JOB_SUCCEEDED)
         fail(cluster, waiter, on, now);
     else if (waiter->n_waits > 0)
         tell(cluster, waiter);
     else
         enter(cluster, waiter);
+}
+
+/* first_settled - the first that has waited long enough for an array: for all of it, or for the
+ * first failure where nothing but success will do; NULL: none */
+static struct dependency *first_settled(const struct awaited_array *array)
+{
+    struct dependency *dependency = array->dependents;
+
+    while (dependency != NULL && array->n_left > 0 && (array->failed == NULL || dependency->any))
+        dependency = dependency->next;
+    return dependency;
 }
 
 /* The array goes with the last who names it. */
@@ -364,10 +407,13 @@ static void settle_array(struct cluster *cluster, const struct job *on, struct i
     array->ended_wall_us = MAX_OF(array->ended_wall_us, on->ended_wall_us);
     if (has_failed(on->state) && array->failed == NULL)
         array->failed = on;
-    if (array->failed == NULL && array->n_left > 0)
-        return;
-    while (on->awaited != NULL && on->awaited->dependents != NULL)
-        settle_one(cluster, on->awaited->dependents, on, now);
+    while (on->awaited != NULL) {
+        struct dependency *dependency = first_settled(on->awaited);
+
+        if (dependency == NULL)
+            return;
+        settle_one(cluster, dependency, on, now);
+    }
 }
 
 /* A list instead of recursion: a chain may have thousands. */
@@ -391,10 +437,18 @@ void after_ended(struct cluster *cluster, struct job *job, struct instant now)
     }
 }
 
-struct after_name after_read(const char *text)
+char *after_text(uint64_t id)
 {
-    const char *dash = strchr(text, '-');
-    struct after_name name = { 0 };
+    char text[32];
+
+    (void)snprintf(text, sizeof text, JOB_AFTER_ANY "%llu", ULL(id));
+    return xstrdup(text);
+}
+
+struct after_name after_read(const char *written)
+{
+    const char *text = job_after_named(written), *dash = strchr(text, '-');
+    struct after_name name = { .any = job_after_is_any(written) };
     char first[24] = "";
     uint64_t last;
 

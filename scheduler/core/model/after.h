@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* after.h - jobs that wait for others to succeed (`after`) */
+/* after.h - jobs that wait for others to succeed, or only to be over (`after`) */
 #pragma once
 
 #include <stdbool.h>
@@ -16,13 +16,18 @@ struct instant;
 struct after_name {
     uint64_t first;
     uint32_t n; /* 0: the one job */
+    bool any;   /* it is waited for until it is over, and need not succeed */
 };
 struct after_name after_read(const char *text);
 
-/* One that waits for the success of another, or of all jobs of an array. */
+/* after_text - "any:12" for the end of one job; the caller's to free */
+char *after_text(uint64_t id);
+
+/* One that waits for the success of another, or of all jobs of an array, or for their ends. */
 struct dependency {
     struct job *waiter, *on; /* borrowed; on and array NULL: it waits no longer */
     struct awaited_array *array;
+    bool any; /* their ends will do */
     struct dependency *prev, *next;
 };
 
