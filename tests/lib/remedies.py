@@ -31,7 +31,7 @@ def actions_of(text):
     return words if all(re.fullmatch(r"[a-z]+", word) for word in words) else set()
 
 
-verbs = {name: help_of(name) for name in re.findall(r"^  ([a-z]+)  ", help_of(), re.M)}
+verbs = {name: help_of(name) for name in re.findall(r"^  ([a-z][a-z-]*)  ", help_of(), re.M)}
 found = unknown = 0
 for path in sorted(p for folder in FOLDERS for p in (source / folder).rglob("*.[ch]")):
     text = COMMENT.sub(lambda m: "\n" * m.group(0).count("\n"), path.read_text())
