@@ -256,6 +256,7 @@ void session_settle(struct session *session)
         has_come(session, SESSION_NODE)) {
         session->state = SESSION_OPEN;
         session->moved_us = now_us();
+        session_look_soon(session); /* until now its timer is for those who do not come */
     }
     settle_node(session);
     if (session->state != SESSION_OVER &&
