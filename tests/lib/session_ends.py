@@ -4,6 +4,8 @@
 What they send is any bytes: the scheduler looks at none. Over TCP, TLS (a CA file) or the Unix socket."""
 import asyncio
 import json
+import os
+import socket
 import ssl
 
 OFFER = {"address": "127.0.0.1", "cpu_millicores": 64000, "memory_bytes": 1 << 36, "gpus": 0, "port_first": 30000, "port_last": 31000}
@@ -27,8 +29,8 @@ class Cut(Exception):
 class Address:
     """where a scheduler is: http://, https:// with ca, unix:/path"""
 
-    def __init__(self, url, ca=None):
-        self.path, self.context = None, None
+    def __init__(self, url, ca=None, uid=None):
+        self.path, self.context, self.uid = None, None, uid
         if url.startswith("unix:"):
             self.path = url[len("unix:"):]
             return
@@ -40,9 +42,22 @@ class Address:
             if ca is None:
                 self.context.check_hostname, self.context.verify_mode = False, ssl.CERT_NONE
 
+    def connect_as(self):
+        """to a Unix socket, as that account: the kernel says who connected"""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        if self.uid is not None:
+            os.seteuid(self.uid)
+        try:
+            sock.connect(self.path)
+        finally:
+            if self.uid is not None:
+                os.seteuid(0)
+        sock.setblocking(False)
+        return sock
+
     async def connect(self):
         if self.path is not None:
-            return await asyncio.open_unix_connection(self.path, limit=1 << 18)
+            return await asyncio.open_unix_connection(sock=self.connect_as(), limit=1 << 18)
         return await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=1 << 18)
 
 
@@ -174,6 +189,7 @@ class Agent:
         self.name, self.join_token = name, join_token
         self.offer = dict(OFFER, labels={"ends": name})
         self.running, self.machine, self.stop = {}, {"reads_files": True, "sessions": True}, False
+        self.ended = set()
         self.sessions = {}  # what the orders list
         self.changed = asyncio.Event()
         self.tasks = []
@@ -218,14 +234,22 @@ class Agent:
             after = "&after=%d" % orders["version"]
             await self.follow(orders)
 
+    def let_end(self, job_id, exit_code=0):
+        """its processes end by themselves; reported with the next report"""
+        self.ended.add((job_id, exit_code))
+        for one in self.running.values():
+            if one["job_id"] == job_id:
+                one.update(state="exited", exit_code=exit_code)
+
     async def follow(self, orders):
         self.sessions = {one["session"]: one for one in orders.get("sessions", [])}
         wanted = {}
         for order in orders["processes"]:
             key = (order["job_id"], order["role"], order["index"], order["incarnation"])
-            state = "running" if order["desired"] == "run" else "exited"
+            gone = [code for job_id, code in self.ended if job_id == key[0]]
+            state = "running" if order["desired"] == "run" and not gone else "exited"
             wanted[key] = dict(job_id=key[0], role=key[1], index=key[2], incarnation=key[3], state=state, pid=4242,
-                               **({} if state == "running" else {"exit_code": 0}))
+                               **({} if state == "running" else {"exit_code": gone[0] if gone else 0}))
         news = wanted != self.running
         self.running = wanted
         self.changed.set()
