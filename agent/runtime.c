@@ -300,7 +300,9 @@ static void poll_exited(struct runtime_process *p, struct runtime_state *ret)
     ret->cpu_used_us = record.cpu_used_us;
     ret->frozen_us = record.frozen_us;
     ret->orphans_reaped = record.orphans_reaped;
+    ret->error_before_us = record.error_before_us;
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", record.reason);
+    (void)snprintf(ret->error, sizeof ret->error, "%s", record.error);
 }
 
 void runtime_poll(struct runtime_process *p, struct runtime_state *ret)

@@ -36,10 +36,10 @@ struct runtime_state {
     int exit_code;              /* the rest: when exited */
     int exit_signal;
     enum exit_cause cause;
-    char reason[RUNTIME_REASON_SIZE];
+    char reason[RUNTIME_REASON_SIZE], error[RUNTIME_REASON_SIZE];
     enum unfit unfit;
     enum start_fault fault;
-    uint64_t cpu_used_us, orphans_reaped;
+    uint64_t cpu_used_us, orphans_reaped, error_before_us;
 };
 
 /* the state may have changed: poll */

@@ -205,6 +205,11 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
     if (p != NULL && p->orphans_reaped > 0)
         (void)json_object_set_new(json, "orphans_reaped",
                                   json_integer((json_int_t)p->orphans_reaped));
+    if (p != NULL && p->error != NULL)
+        (void)json_object_set_new(json, "error", json_string(p->error));
+    if (p != NULL && p->error_before_us > 0)
+        (void)json_object_set_new(json, "error_before_us",
+                                  json_integer((json_int_t)p->error_before_us));
     if (p != NULL && p->silent)
         (void)json_object_set_new(json, "silent", json_true());
     if (p != NULL && json_object_size(p->progress) > 0)

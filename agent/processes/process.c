@@ -57,6 +57,7 @@ static void process_free(struct process *p)
     json_decref(p->progress);
     free(p->cgroup);
     free(p->stuck);
+    free(p->error);
     free(p->dir);
     free(p);
 }
@@ -102,6 +103,9 @@ static struct agent_facts take_state(struct process *p, const struct runtime_sta
         p->memory_used_bytes = 0;
         p->tasks = 0;
         p->orphans_reaped = state->orphans_reaped;
+        p->error_before_us = state->error_before_us;
+        free(p->error);
+        p->error = state->error[0] != '\0' ? xstrdup(state->error) : NULL;
         p->table->ended_cpu_us += p->cpu_used_us;
         p->handle = runtime_release(p->handle);
         weigh(p, 0);

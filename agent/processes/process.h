@@ -39,6 +39,8 @@ struct process {
     uint64_t frozen_since_us; /* boot time: it stands still since then; 0: it does not */
     uint64_t frozen_us;       /* for so long it stood still besides, in all */
     uint64_t orphans_reaped;  /* once it ended */
+    uint64_t error_before_us; /* likewise: so long before that its program wrote why; 0: unknown */
+    char *error;              /* likewise: the line with that; NULL: there is none; owned */
     uint64_t log_size,
         log_from;         /* bytes, and the first one that is kept; last look (log_bound.c) */
     struct cpu_mask cpus; /* of its own */

@@ -204,17 +204,18 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
 int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error *error)
 {
     json_t *value = NULL;
-    json_int_t ended = 0, cpu = 0, orphans = 0, frozen = 0;
-    const char *reason, *unfit = NULL, *fault = NULL, *cause = NULL;
+    json_int_t ended = 0, cpu = 0, orphans = 0, frozen = 0, error_before = 0;
+    const char *reason, *told = "", *unfit = NULL, *fault = NULL, *cause = NULL;
     int code, sig;
     int r = read_json(dir_fd, "exit.json", &value, error);
 
     if (r < 0)
         return r;
-    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I, s?I, s?s, s?s, s?I, s?s}", "exit_code", &code,
-                    "exit_signal", &sig, "reason", &reason, "ended_wall_us", &ended, "cpu_used_us",
-                    &cpu, "orphans_reaped", &orphans, "unfit", &unfit, "start_fault", &fault,
-                    "frozen_us", &frozen, "cause", &cause) == -1) {
+    if (json_unpack(value, "{s:i, s:i, s:s, s?I, s?I, s?I, s?s, s?s, s?I, s?s, s?I, s?s}",
+                    "exit_code", &code, "exit_signal", &sig, "reason", &reason, "ended_wall_us",
+                    &ended, "cpu_used_us", &cpu, "orphans_reaped", &orphans, "unfit", &unfit,
+                    "start_fault", &fault, "frozen_us", &frozen, "cause", &cause, "error_before_us",
+                    &error_before, "error", &told) == -1) {
         r = edl_error_set(error, EDL_ECORRUPT, "exit.json is damaged");
     } else {
         *ret = (struct exit_record){ .exit_code = code,
@@ -225,8 +226,10 @@ int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error 
                                      .ended_wall_us = (uint64_t)ended,
                                      .cpu_used_us = (uint64_t)cpu,
                                      .frozen_us = (uint64_t)frozen,
+                                     .error_before_us = (uint64_t)error_before,
                                      .orphans_reaped = (uint64_t)orphans };
         (void)snprintf(ret->reason, sizeof ret->reason, "%s", reason);
+        (void)snprintf(ret->error, sizeof ret->error, "%s", told);
     }
     json_decref(value);
     return r;
@@ -259,13 +262,15 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
 
 static json_t *exit_to_json(const struct exit_record *record, const char *reason)
 {
-    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:I, s:s}", "exit_code",
+    return json_pack("{s:i, s:i, s:s, s:I, s:I, s:I, s:s, s:s, s:I, s:s, s:I, s:s*}", "exit_code",
                      record->exit_code, "exit_signal", record->exit_signal, "reason", reason,
                      "ended_wall_us", (json_int_t)record->ended_wall_us, "cpu_used_us",
                      (json_int_t)record->cpu_used_us, "orphans_reaped",
                      (json_int_t)record->orphans_reaped, "unfit", unfit_to_string(record->unfit),
                      "start_fault", start_fault_to_string(record->fault), "frozen_us",
-                     (json_int_t)record->frozen_us, "cause", exit_cause_to_string(record->cause));
+                     (json_int_t)record->frozen_us, "cause", exit_cause_to_string(record->cause),
+                     "error_before_us", (json_int_t)record->error_before_us, "error",
+                     record->error[0] != '\0' ? record->error : NULL);
 }
 
 /* Not to the disk: a loss of power ends the process as well, and a disk may hold the writer. */

@@ -42,12 +42,14 @@ struct exit_record {
     int exit_signal; /* 0: none */
     enum exit_cause cause;
     char reason[256];       /* the same for people */
+    char error[256];        /* the line of its output that tells its error; "": none does */
     enum unfit unfit;       /* this node cannot run it: nothing ran */
     enum start_fault fault; /* it could not be started */
     uint64_t ended_wall_us;
     uint64_t cpu_used_us;
-    uint64_t frozen_us;      /* for so long it stood still, in all */
-    uint64_t orphans_reaped; /* what the program left behind and its supervisor killed */
+    uint64_t frozen_us;       /* for so long it stood still, in all */
+    uint64_t error_before_us; /* so long before that its program wrote why; 0: not known */
+    uint64_t orphans_reaped;  /* what the program left behind and its supervisor killed */
 };
 
 /* file_write_atomic - name in folder dir_fd, whole or not at all, on disk when this returns 0 */

@@ -15,12 +15,13 @@
 #include <unistd.h>
 
 #include "agent/logs/utf8.h"
+#include "agent/processes/process_dir.h"
+#include "agent/supervisor/log_pump.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "shared/printable.h"
 
 #define LOOK_BYTES 4096
-#define ERROR_LINES 30 /* that are looked at: programs say more behind an error */
 
 /* What torch.distributed and Python say of a variable of the world that is missing. */
 static const char *const no_world[] = {
@@ -32,7 +33,7 @@ static const char *const no_world[] = {
 };
 
 /* The log is open for writing alone, and may have been moved since. */
-static size_t read_end(int log_fd, char *buffer, size_t size)
+static size_t read_end(int log_fd, char *buffer, size_t size, uint64_t *ret_offset)
 {
     char path[64];
     _cleanup_close_ int fd = -1;
@@ -43,7 +44,8 @@ static size_t read_end(int log_fd, char *buffer, size_t size)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
         return 0;
-    n = pread(fd, buffer, size, st.st_size > (off_t)size ? st.st_size - (off_t)size : 0);
+    *ret_offset = (uint64_t)st.st_size - MIN_OF((uint64_t)st.st_size, (uint64_t)size);
+    n = pread(fd, buffer, size, (off_t)*ret_offset);
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -133,10 +135,10 @@ static struct words line_before(const char *text, size_t *n)
     return line;
 }
 
-/* find_error - the last of the last lines that tells an error; n 0: none does */
-static struct words find_error(const char *text, size_t n)
+/* find_error - the last of so many last lines that tells an error; n 0: none does */
+static struct words find_error(const char *text, size_t n, int lines)
 {
-    for (int i = 0; i < ERROR_LINES; i++) {
+    for (int i = 0; i < lines; i++) {
         struct words line = line_before(text, &n);
 
         if (line.n == 0 || tells_error(line.text, line.n))
@@ -145,31 +147,60 @@ static struct words find_error(const char *text, size_t n)
     return (struct words){ text, 0 };
 }
 
-bool last_words(int log_fd, char *buffer, size_t size)
+static void put(char text[LAST_WORDS_SIZE], const char *label, const struct words *words)
 {
-    char end[LOOK_BYTES], text[LOOK_BYTES * UTF8_GROWTH + 1];
-    size_t n = read_end(log_fd, end, sizeof end), before = n, length;
-    struct words last = line_before(end, &before), words = find_error(end, n);
-    const char *label = "its error: ";
+    char clean[LOOK_BYTES * UTF8_GROWTH + 1];
+    size_t length;
 
-    if (words.n == 0 || words.text == last.text) {
-        words = last;
-        label = "its last words: ";
-    }
-    (void)utf8_sanitise(words.text, words.n, true, text, &length);
-    text[length] = '\0';
-    printable_mask(text, length, "");
-    (void)snprintf(buffer, size, "%s%.*s", label, printable_prefix(text, size - 1 - strlen(label)),
-                   text);
-    return text[0] != '\0';
+    (void)utf8_sanitise(words->text, words->n, true, clean, &length);
+    clean[length] = '\0';
+    printable_mask(clean, length, "");
+    if (length > 0)
+        (void)snprintf(text, LAST_WORDS_SIZE, "%s%.*s", label,
+                       printable_prefix(clean, LAST_WORDS_SIZE - 1 - strlen(label)), clean);
 }
 
-const char *last_words_remedy(const char *words, bool has_world)
+void last_words(int log_fd, int lines, struct last_words *ret)
 {
-    for (size_t i = 0; !has_world && i < ELEMENTS(no_world); i++)
+    char end[LOOK_BYTES];
+    uint64_t offset = 0;
+    size_t n = read_end(log_fd, end, sizeof end, &offset), before = n;
+    struct words last = line_before(end, &before), error = find_error(end, n, lines);
+    const struct words *words = error.n > 0 ? &error : &last;
+
+    *ret = (struct last_words){ .offset = offset + (uint64_t)(words->text - end) };
+    put(ret->error, "", &error);
+    put(ret->text, words->text == last.text ? "its last words: " : "its error: ", words);
+}
+
+static const char *find_remedy(const char *words)
+{
+    for (size_t i = 0; i < ELEMENTS(no_world); i++)
         if (strstr(words, no_world[i]) != NULL)
             return "an elastic role is told no RANK: submit it with --min N --max N, or as python3 "
                    "-m"
                    " edl.torchrun, or use edl.torch.Elastic";
     return NULL;
+}
+
+const char *last_words_record(const struct log_pump *pump, bool has_world, struct exit_record *ret)
+{
+    bool failed = ret->exit_signal == 0;
+    const char *remedy;
+    struct last_words words;
+    size_t used;
+
+    last_words(log_pump_log(pump), failed ? LAST_WORDS_LINES : LAST_WORDS_STOPPED_LINES, &words);
+    (void)snprintf(ret->error, sizeof ret->error, "%s", words.error);
+    if (words.error[0] != '\0' || failed)
+        ret->error_before_us = log_pump_age(pump, words.offset);
+    if (!failed || words.text[0] == '\0')
+        return NULL;
+    remedy = has_world ? NULL : find_remedy(words.text);
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s%s", remedy != NULL ? remedy : "",
+                   remedy != NULL ? "; " : "");
+    used = strlen(ret->reason);
+    (void)snprintf(ret->reason + used, sizeof ret->reason - used, "%.*s",
+                   printable_prefix(words.text, sizeof ret->reason - 1 - used), words.text);
+    return remedy;
 }

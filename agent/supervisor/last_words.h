@@ -4,16 +4,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct exit_record;
+struct log_pump;
 
 #define LAST_WORDS_SIZE 216
 
-/* last_words - "its last words: " and the last line of the log with a letter or a digit in it, or
- * "its error: " and a line shortly before that which tells an error. Its beginning if it is longer
- * than fits: UTF-8 without control characters. false: there is none. Reads the last kilobytes of
- * the file and leaves the descriptor as it is. */
-bool last_words(int log_fd, char *buffer, size_t size);
+/* What a program said of its end: UTF-8 without control characters, the beginning of what is longer
+ * than fits. */
+struct last_words {
+    char text[LAST_WORDS_SIZE];  /* "its last words: " and the last line of the log with a letter or
+                                    a digit in it, or "its error: " and the error; "": none */
+    char error[LAST_WORDS_SIZE]; /* a line near the end that tells an error; "": none */
+    uint64_t offset;             /* where that line, else the last one, begins in the file */
+};
 
-/* last_words_remedy - what to do about them, where they tell of a variable that a program of a
- * fixed world expects and that this one was not told; has_world: it was. NULL: nothing is known of
- * them. */
-const char *last_words_remedy(const char *words, bool has_world);
+/* last_words - of the last lines so many are looked at for an error. Reads the last kilobytes of
+ * the file and leaves the descriptor as it is. */
+#define LAST_WORDS_LINES 30 /* of a program that failed: libraries say more behind an error */
+#define LAST_WORDS_STOPPED_LINES 3 /* of one that was ended: it may have gone on behind one */
+void last_words(int log_fd, int lines, struct last_words *ret);
+
+/* last_words_record - into the record of a bad end that has its exit code and its signal: the error
+ * and its age, and the reason of a program that failed. Returns what to do about words of a program
+ * that expects a variable of a fixed world and was told none (has_world: it was), else NULL */
+const char *last_words_record(const struct log_pump *pump, bool has_world, struct exit_record *ret);

@@ -442,6 +442,14 @@ int log_pump_log(const struct log_pump *pump)
     return pump->stuck ? -1 : pump->log_fd;
 }
 
+uint64_t log_pump_age(const struct log_pump *pump, uint64_t offset)
+{
+    uint64_t now_us = clock_read_us(CLOCK_REALTIME), end;
+    uint64_t then_us = pump->stuck ? 0 : log_times_at(&pump->times, offset, &end);
+
+    return then_us > 0 ? now_us - MIN_OF(then_us, now_us) : 0;
+}
+
 int log_pump_times(const struct log_pump *pump)
 {
     return pump->stuck ? -1 : pump->times_fd;

@@ -52,6 +52,9 @@ void log_pump_say(struct log_pump *pump, const char *text);
 /* log_pump_log - its log; borrowed; -1: it does not answer */
 int log_pump_log(const struct log_pump *pump);
 
+/* log_pump_age - behind log_pump_end: how long ago the byte at offset was written; 0: not known */
+uint64_t log_pump_age(const struct log_pump *pump, uint64_t offset);
+
 /* log_pump_times - likewise, of the times of its bytes; -1: there are none */
 int log_pump_times(const struct log_pump *pump);
 

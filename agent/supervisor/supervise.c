@@ -538,21 +538,14 @@ static bool is_lease_over(const struct supervisor *s)
            fence_kill_at(lease_map_read(&s->lease).deadline_us, s->fence.lease_us);
 }
 
-/* describe_words - the last words of a program that failed, with a remedy where one is known. Its
- * log has both as well. */
+/* describe_words - what its program said of a bad end; its log has the remedy as well */
 static void describe_words(const struct supervisor *s, struct exit_record *ret)
 {
     const json_t *env = json_object_get(s->order, "env");
-    const char *remedy;
-    char words[LAST_WORDS_SIZE];
+    const char *remedy = last_words_record(s->pump, json_object_get(env, "RANK") != NULL, ret);
 
-    if (!last_words(log_pump_log(s->pump), words, sizeof words))
-        return;
-    remedy = last_words_remedy(words, json_object_get(env, "RANK") != NULL);
     if (remedy != NULL)
         say(s, remedy);
-    (void)snprintf(ret->reason, sizeof ret->reason, "%s%s%s", remedy != NULL ? remedy : "",
-                   remedy != NULL ? "; " : "", words);
 }
 
 /* describe - how it ended, in the words that users read; its exit code and its signal are told
@@ -570,9 +563,9 @@ static void describe(struct supervisor *s, struct exit_record *ret)
                        sigabbrev_np(ret->exit_signal) ?: "?");
     } else {
         ret->exit_code = WEXITSTATUS(status);
-        if (ret->exit_code != 0)
-            describe_words(s, ret);
     }
+    if (ret->exit_code != 0)
+        describe_words(s, ret);
     if (ret->exit_code != 0 && s->grouping.paths.unified[0] != '\0' &&
         cgroup_oom_kills(&s->grouping.paths) > process_dir_read_ooms(s->dir_fd))
         cgroup_describe_oom(json_u64(s->order, "memory_bytes"), ret->reason, sizeof ret->reason);

@@ -29,6 +29,7 @@ static json_t *entry(json_int_t index)
                                            "ran_us",
                                            "frozen_us",
                                            "orphans_reaped",
+                                           "error_before_us",
                                            "unfit",
                                            "start_fault",
                                            "cause" };
@@ -36,6 +37,7 @@ static json_t *entry(json_int_t index)
     memset(reason, '"', sizeof reason - 1);
     reason[sizeof reason - 1] = '\0';
     (void)json_object_set_new(json, "reason", json_string(reason));
+    (void)json_object_set_new(json, "error", json_string(reason));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         (void)json_object_set_new(json, numbers[i], json_integer(BIG));
     return json;

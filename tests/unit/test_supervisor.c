@@ -230,6 +230,30 @@ TEST(test_a_line_that_tells_the_error_goes_before_the_last_one)
     }
 }
 
+/* One that hangs behind its error is ended with the others: the error is told, and since when. */
+TEST(test_the_error_of_one_that_was_ended_is_told)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_script(f, "echo 'ValueError: no data'; echo more; sleep 0.3; kill -TERM $$", 1000000);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_string_equal(record.reason, "SIGTERM");
+    assert_string_equal(record.error, "ValueError: no data");
+    assert_in_range(record.error_before_us, 200000, 100000000);
+}
+
+TEST(test_one_that_went_on_behind_an_error_has_none)
+{
+    struct fixture *f = *state;
+    struct exit_record record;
+
+    start_script(f, "echo 'ValueError: mended'; seq 3; kill -TERM $$", 1000000);
+    assert_int_equal(wait_end(f, &record), 0);
+    assert_string_equal(record.error, "");
+    assert_int_equal(record.error_before_us, 0);
+}
+
 /* A program for a fixed world says what it misses; what to type instead is told with that. */
 TEST(test_a_world_that_is_missing_has_a_remedy)
 {
