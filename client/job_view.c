@@ -62,7 +62,7 @@ void job_print_first_error(const json_t *first)
     if (json_is_object(first))
         (void)printf("first error: %s on node %s, %s: %s\n", json_text(first, "process"),
                      json_text(first, "node"),
-                     text_time(json_u64(first, "ended_us"), when, sizeof when),
+                     text_time(json_u64(first, "time_us"), when, sizeof when),
                      json_text(first, "text"));
 }
 

@@ -255,6 +255,10 @@ static int read_process(const json_t *item, const char *at, struct process_repor
     if (r == 0)
         r = body_u64(&may, "orphans_reaped", UINT32_MAX, &ret->orphans_reaped, error);
     if (r == 0)
+        r = body_reported(&may, "error", 1024, &ret->error, error);
+    if (r == 0)
+        r = body_u64(&may, "error_before_us", RAN_MAX_US, &ret->error_before_us, error);
+    if (r == 0)
         r = body_string(&may, "unfit", 63, &unfit, error);
     if (r == 0)
         r = body_string(&may, "start_fault", 63, &fault, error);

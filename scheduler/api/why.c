@@ -177,8 +177,9 @@ static json_t *first_error_to_json(const struct job *job)
     if (first == NULL)
         return json_null();
     (void)snprintf(name, sizeof name, "%s-%u", job->spec->roles[first->role].name, first->index);
-    return json_pack("{s:s,s:s,s:I,s:s}", "process", name, "node", first->node_name, "ended_us",
-                     (json_int_t)clock_shown_us(first->ended_wall_us), "text", first->reason);
+    return json_pack("{s:s,s:s,s:I,s:s}", "process", name, "node", first->node_name, "time_us",
+                     (json_int_t)clock_shown_us(process_failed_us(first)), "text",
+                     process_error_text(first));
 }
 
 static json_t *waits_for_to_json(const struct job *job)

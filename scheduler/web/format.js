@@ -105,7 +105,7 @@ export function nodeStoodStill(us = 0) {
 
 /** The process that failed first, and what it said; "": none did */
 export function firstError(first) {
-    return first ? `First error: ${first.process} on node ${first.node}, ${new Date(first.ended_us / 1000).toLocaleString()}: ${first.text}` : "";
+    return first ? `First error: ${first.process} on node ${first.node}, ${new Date(first.time_us / 1000).toLocaleString()}: ${first.text}` : "";
 }
 
 /** good, waits or bad: how a state of a job, process or node is meant */

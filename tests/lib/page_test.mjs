@@ -74,7 +74,7 @@ assert.equal(format.nodeStoodStill(0), "");
 }
 
 assert.equal(format.firstError(null), "");
-assert.match(format.firstError({ process: "trainer-2", node: "n1", ended_us: US, text: "exit code 1: its error: no" }),
+assert.match(format.firstError({ process: "trainer-2", node: "n1", time_us: US, text: "exit code 1: its error: no" }),
     /^First error: trainer-2 on node n1, .*: exit code 1: its error: no$/);
 
 // --- whole logs: from the nodes, merged in time, and what is missing is told by its bytes ---

@@ -325,6 +325,8 @@ static void report(struct world *world, struct fake_agent *agent)
                                                           : 0,
                                             .cpu_used_us = fake->cpu_used_us,
                                             .frozen_us = fake->frozen_us,
+                                            .error = fake->error,
+                                            .error_before_us = fake->error_before_us,
                                             .steps = fake->steps,
                                             .exit_code = fake->exit_code,
                                             .exit_signal = fake->exit_signal,
@@ -410,6 +412,19 @@ void world_hang(struct world *world, const struct process *process, bool hangs)
 
         if (fake != NULL)
             fake->hangs = hangs;
+    }
+}
+
+void world_says(struct world *world, const struct process *process, const char *error,
+                uint64_t before_us)
+{
+    for (size_t a = 0; a < world->n_agents; a++) {
+        struct fake_process *fake = find_fake(&world->agents[a], process);
+
+        if (fake == NULL)
+            continue;
+        fake->error = error;
+        fake->error_before_us = before_us;
     }
 }
 

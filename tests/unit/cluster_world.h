@@ -22,6 +22,8 @@ struct fake_process {
     int exit_code, exit_signal;
     enum cause cause;
     const char *reason;
+    const char *error; /* world_says */
+    uint64_t error_before_us;
     uint64_t cpu_millicores;
     uint64_t started_us;
     uint64_t cpu_used_us;    /* set by a test */
@@ -107,6 +109,9 @@ void world_advance(struct world *world, uint64_t us);
 void world_fall_silent(struct world *world);
 /* the process ends by itself; told at its agent's next turn */
 void world_exit(struct world *world, const struct process *process, int exit_code, int exit_signal);
+/* world_says - the error of a process that ends, so long before its end; borrowed */
+void world_says(struct world *world, const struct process *process, const char *error,
+                uint64_t before_us);
 /* while it hangs it does not end when it is to stop */
 void world_hang(struct world *world, const struct process *process, bool hangs);
 /* a new core from what is on disk: what was not committed is gone */

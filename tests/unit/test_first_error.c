@@ -42,6 +42,27 @@ TEST(test_the_first_one_is_told_whatever_its_rank)
     world_free(w);
 }
 
+/* It hangs behind its error, and the others give up on it; then it is stopped with them. */
+TEST(test_the_error_counts_and_not_the_end)
+{
+    struct job *job;
+    struct world *w = world_of_four(&job);
+    const struct process *first = world_live(job, "trainer", 1),
+                         *hangs = world_live(job, "trainer", 3);
+
+    world_exit(w, first, 1, 0);
+    world_run(w, 1);
+    assert_ptr_equal(job_first_error(job), first);
+    world_advance(w, USEC_PER_MSEC);
+    world_says(w, hangs, "RuntimeError: no", USEC_PER_SEC);
+    world_exit(w, hangs, -1, 15);
+    world_run(w, 1);
+    assert_ptr_equal(job_first_error(job), hangs);
+    assert_string_equal(process_error_text(hangs), "RuntimeError: no");
+    assert_true(process_failed_us(hangs) < first->ended_wall_us);
+    world_free(w);
+}
+
 TEST(test_one_that_was_mended_or_stopped_is_none)
 {
     struct job *job;

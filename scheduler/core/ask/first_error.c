@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* first_error.c - see first_error.h
  *
- * The order is that in which the nodes reported the ends, at once each. */
+ * A node reports an end at once, and how long before it the error was written: so no clock of a
+ * node is asked for the time. */
 #include "scheduler/core/ask/first_error.h"
 
 #include <stdbool.h>
@@ -12,8 +13,8 @@
 #include "scheduler/core/model/states.h"
 #include "shared/macro.h"
 
-/* failed_by_itself - nobody had asked it to stop */
-static bool failed_by_itself(const struct process *process)
+/* has_failed - by itself, or it had told an error before it was stopped */
+static bool has_failed(const struct process *process)
 {
     static const enum cause causes[] = { CAUSE_PROGRAM, CAUSE_STOOD_STILL, CAUSE_NOT_STARTED,
                                          CAUSE_NO_PROGRAM };
@@ -22,7 +23,17 @@ static bool failed_by_itself(const struct process *process)
     for (size_t i = 0; badly && i < ELEMENTS(causes); i++)
         if (process->state == PROCESS_EXITED && process->cause == causes[i])
             return true;
-    return false;
+    return badly && process->state == PROCESS_EXITED && process->error != NULL;
+}
+
+const char *process_error_text(const struct process *process)
+{
+    return process->error != NULL ? process->error : process->reason;
+}
+
+uint64_t process_failed_us(const struct process *process)
+{
+    return process->ended_wall_us - MIN_OF(process->error_before_us, process->ended_wall_us);
 }
 
 /* Incarnations of the newest processes of a role, by index; owned. */
@@ -54,9 +65,9 @@ const struct process *job_first_error(const struct job *job)
     note(&newest[process->role], process);
     DL_FOREACH2(job->processes, process, job_next)
     {
-        if (failed_by_itself(process) &&
+        if (has_failed(process) &&
             newest[process->role].incarnations[process->index] == process->incarnation &&
-            (first == NULL || process->ended_wall_us < first->ended_wall_us))
+            (first == NULL || process_failed_us(process) < process_failed_us(first)))
             first = process;
     }
     for (size_t i = 0; i < job->spec->n_roles; i++)

@@ -25,6 +25,7 @@
 void process_free(struct process *process)
 {
     free(process->stuck);
+    free(process->error);
     free(process->note);
     free(process->pace);
     free(process->steps);

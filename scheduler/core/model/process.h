@@ -36,6 +36,10 @@ struct process {
     enum cause cause; /* why it was stopped or ended: decides */
     char reason[PROCESS_REASON_SIZE]; /* the same as a sentence, for people */
     uint64_t assigned_wall_us, started_wall_us, ended_wall_us;
+    char *error; /* the line of its output that tells its error; a restart forgets that, NULL: none;
+                    owned */
+    uint64_t error_before_us; /* its program wrote why so long before its end; a restart forgets
+                                 that, 0: not known */
     uint64_t cpu_used_us, memory_used_bytes; /* last report */
     uint64_t memory_peak_bytes, tasks;       /* last report; a restart forgets them, 0: not known */
     uint64_t quiet_us;         /* since then, when it had used so much, it uses next to none: */

@@ -642,6 +642,8 @@ void process_exited(struct cluster *cluster, struct process *process,
         node_proved(cluster, process->node, job, now);
     process->exit_code = report->exit_code;
     process->exit_signal = report->exit_signal;
+    process->error_before_us = report->error_before_us;
+    process->error = report->error != NULL ? xstrdup(report->error) : NULL;
     cluster->figures.orphans_reaped += report->orphans_reaped;
     if (!process->stop_wanted) {
         process->cause = cause_of_end(report);

@@ -28,6 +28,8 @@ struct process_report {
     uint64_t ran_us;    /* since it was started, in boot time; 0: not told */
     uint64_t frozen_us; /* of that it stood still, in all and so far */
     struct steps_told steps;
+    const char *error;            /* EXITED: the line that tells it; may be NULL */
+    uint64_t error_before_us;     /* EXITED: so long before that it wrote why; 0: not known */
     uint64_t orphans_reaped;      /* EXITED: what it left behind and was killed */
     bool told_progress;           /* it has said how far it is */
     enum unfit unfit;             /* EXITED: the node cannot run it, so that it never ran */
