@@ -193,10 +193,14 @@ TEST(test_old_logs_go_oldest_first)
         write_kib(fd, 0, 100);
         change_after(fd, &changed, 2000 - (time_t)i); /* dates that say the opposite */
     }
+    for (size_t i = 0; i < 2; i++) /* when they grew, in a file beside each */
+        (void)safe_close(open_log(f, i == 0 ? "trainer-0.1.times" : "trainer-0.2.times"));
     make_process(f, "12.trainer.0.1"); /* the oldest of all is written to */
     assert_int_equal(run(f, 1000 * KIB).removed, 0);
     assert_int_equal(run(f, 200 * KIB).removed, 1);
     assert_false(exists(f->job, names[1]));
+    assert_false(exists(f->job, "trainer-0.2.times"));
+    assert_true(exists(f->job, "trainer-0.1.times"));
     assert_int_equal(symlink("a-b-7.3.log", path_of(f->job, "train.log", path)), 0);
     assert_int_equal(run(f, 0).removed, 2);
     assert_true(exists(f->job, names[0]));
