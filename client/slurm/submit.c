@@ -226,6 +226,27 @@ static bool is_shell(const char *program)
     return streq(name, "bash") || streq(name, "sh") || streq(name, "zsh");
 }
 
+/* refuse_words - what a job of edl shell cannot have; an exit status */
+static int refuse_words(const char *program, const struct word_list *words)
+{
+    static const char *const known[] = { "--cpu=",  "--memory=",    "--gpus=",
+                                         "--time=", "--workspace=", "--nodelist=" };
+    struct edl_error error = { 0 };
+
+    for (size_t i = 0; i < words->n; i++) {
+        size_t k = 0;
+
+        while (k < ELEMENTS(known) && strncmp(words->words[i], known[k], strlen(known[k])) != 0)
+            k++;
+        if (k < ELEMENTS(known))
+            continue;
+        (void)edl_error_set(&error, -EINVAL, "the job of a shell takes no %.80s", words->words[i]);
+        (void)edl_error_remedy(&error, "leave it out: edl help shell lists what it takes");
+        return slurm_fail(program, &error);
+    }
+    return 0;
+}
+
 /* open_shell - edl shell has the same options, but for the name of the node */
 static int open_shell(const char *program, const struct slurm_wants *wants)
 {
@@ -239,6 +260,8 @@ static int open_shell(const char *program, const struct slurm_wants *wants)
         (void)edl_error_remedy(&error, "%s -c 4 --mem=8G: so much for that one", program);
         return slurm_fail(program, &error);
     }
+    if (refuse_words(program, &wants->words) != 0)
+        return 1;
     add(&words, "shell");
     for (size_t i = 0; i < wants->words.n; i++) {
         const char *word = wants->words.words[i];

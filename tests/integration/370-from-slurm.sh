@@ -32,6 +32,7 @@ refused 1 'try: --selector' sbatch --partition=x train.sh
 refused 1 'edl wait JOB' sbatch --mail-type=END train.sh
 refused 1 'the command is missing' srun
 refused 1 'a shell has one instance' salloc -n 2
+refused 1 'takes no --array=1-2' salloc -a 1-2
 refused 1 'no %q' squeue -o '%q'
 refused 1 'there is no field Foo' sacct --format=Foo
 refused 1 'is no time' sacct -S yesterday
