@@ -88,12 +88,11 @@ hold() {
     await 20 'all of it' eval '[ "$(pgrep -fc "sleep 17[1]1")" -ge 4 ]'
 }
 driver_of() { pgrep -P "$(pgrep -P "$1")"; } # below timeout, below a shell
-both() { pgrep -f "^$EDL_BUILD_DIR/edl-session$"; }
 for who in keeper session driver; do
     hold
     case $who in
-    keeper) kill -9 "$(both | sort -n | head -n 1)" ;;
-    session) kill -9 "$(both | sort -n | tail -n 1)" ;;
+    keeper) kill -9 "$(cluster_sessions | head -n 1)" ;;
+    session) kill -9 "$(cluster_sessions | tail -n 1)" ;;
     driver) kill -9 "$(driver_of $holder)" ;;
     esac
     await 20 "nothing is left when the $who was killed" silent eval 'mine || true'

@@ -13,7 +13,7 @@ END
 edl submit "$work/job.json" >/dev/null
 runs() { [ "$(pids j worker | wc -w)" = 1 ]; }
 await 60 'it runs' runs
-left() { pgrep -f "sleep $mark" || pgrep -f "^$EDL_BUILD_DIR/edl-session" || find /sys/fs/cgroup -path '*/edl-*.worker.*/session-*' 2>/dev/null | grep . || true; }
+left() { pgrep -f "sleep $mark" || cluster_sessions | grep . || find /sys/fs/cgroup -path '*/edl-*.worker.*/session-*' 2>/dev/null | grep . || true; }
 session() { timeout 100 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
 hold() {
     : >"$work/err"
@@ -24,7 +24,7 @@ hold() {
     await 60 'all of it' eval '[ "$(pgrep -fc "^sleep $mark")" -ge 4 ]'
 }
 driver_of() { pgrep -P "$(pgrep -P "$1")"; }
-both() { pgrep -f "^$EDL_BUILD_DIR/edl-session$" | sort -n; }
+both() { cluster_sessions; }
 daemon() { pgrep -o -f -- "$1 .*$work"; }
 nodes_ready() { api GET /nodes | holds '.nodes | all(.state == "ready")'; }
 # the scheduler first answers, then has heard its node

@@ -6,16 +6,16 @@
 cluster_start --nodes 2
 export HOME=$work
 for name in j web; do
-    jq -n --arg name $name '{name: $name, mode: "collective", roles: [{role: "worker", min: 1, max: 1, cpu: "200m", memory: "96Mi",
+    jq -n --arg name $name '{name: $name, mode: "collective", roles: [{role: "box", min: 1, max: 1, cpu: "200m", memory: "96Mi",
         command: ["sh", "-c", "echo first; mkdir d; echo in >d/in; [ $EDL_JOB = j ] || exec python3 -u -c \"$SERVER\"; while read -r line; do echo \"read $line\"; [ \"$line\" != stop ] || exit 5; done"], stdin: true}],
         env: {SERVER: "import os, socketserver\nclass H(socketserver.StreamRequestHandler):\n  def handle(self):\n    data = self.rfile.read()\n    self.wfile.write(b\"%d \" % len(data) + data[::-1])\nsocketserver.ThreadingTCPServer.request_queue_size = 100\nsocketserver.ThreadingTCPServer((\"127.0.0.1\", int(os.environ[\"EDL_PORTS\"])), H).serve_forever()"}}' |
         edl submit - >/dev/null
 done
-jq '.name = "two" | .roles[0] += {min: 2, max: 2, command: ["sleep", "1000"], role: "worker"}' >"$work/two.json" <<'JOB'
+jq '.name = "two" | .roles[0] += {min: 2, max: 2, command: ["sleep", "1000"], role: "box"}' >"$work/two.json" <<'JOB'
 {"mode": "collective", "roles": [{"cpu": "100m", "memory": "64Mi"}]}
 JOB
 edl submit "$work/two.json" >/dev/null
-await 60 'the processes run' eval 'at_least j worker 1 && at_least web worker 1 && at_least two worker 2'
+await 60 'the processes run' eval 'at_least j box 1 && at_least web box 1 && at_least two box 2'
 
 status_of() { local status=0; timeout 60 "$@" >"$work/out" 2>"$work/err" || status=$?; echo $status; }
 wants() { [ "$1" = "$2" ] || fail "$3: status $2, $1 was wanted: $(cat "$work/out" "$work/err")"; }
@@ -29,7 +29,7 @@ wants 0 "$(cat "$work/random" | status_of edl exec j -- sh -c 'cat >&2')" 'to st
 cmp "$work/random" "$work/err" || fail 'bytes of standard error were lost or changed'
 wants 7 "$(status_of edl exec j -- sh -c 'echo out; echo err >&2; exit 7')" 'its status'
 [ "$(cat "$work/out") $(cat "$work/err")" = 'out err' ] || fail 'output and errors are not apart'
-wants 0 "$(status_of edl exec two.worker-1 -- printenv EDL_INDEX)" 'of another process'
+wants 0 "$(status_of edl exec two.box-1 -- printenv EDL_INDEX)" 'of another process'
 [ "$(cat "$work/out")" = 1 ] || fail 'it was of another process'
 wants 0 "$(status_of edl exec j echo a  b)" 'without --'
 wants 127 "$(status_of edl exec j -- no-such-program)" 'a program that is not there'
@@ -46,8 +46,8 @@ printf '1\n2\n3\n' | while read -r n; do timeout 60 edl exec j -n -- echo "$n"; 
 
 # --- all processes ---
 wants 3 "$(status_of edl exec two --all -- sh -c 'echo "I am $EDL_INDEX"; echo e >&2; exit $((EDL_INDEX * 3))')" 'the worst of all'
-sort "$work/out" | cmp - <(printf '[worker-0] I am 0\n[worker-1] I am 1\n') || fail "all print $(cat "$work/out")"
-[ "$(sort "$work/err")" = "$(printf '[worker-0] e\n[worker-1] e')" ] || fail "all print to standard error: $(cat "$work/err")"
+sort "$work/out" | cmp - <(printf '[box-0] I am 0\n[box-1] I am 1\n') || fail "all print $(cat "$work/out")"
+[ "$(sort "$work/err")" = "$(printf '[box-0] e\n[box-1] e')" ] || fail "all print to standard error: $(cat "$work/err")"
 
 # --- signals: the command's, and the third one lets go ---
 interrupted() { # TIMES COMMAND: the status of an exec that gets so many SIGINT, one after each line of its output
@@ -74,10 +74,10 @@ interrupted() { # TIMES COMMAND: the status of an exec that gets so many SIGINT,
 # --- no session ---
 wants 255 "$(status_of edl exec nobody -- true)" 'no job'
 says 'no job' 'a job that is not there'
-wants 255 "$(status_of edl exec two.worker-7 -- true)" 'no process'
-says 'worker-0, worker-1' 'a process that is not there'
-wants 2 "$(status_of edl exec two:worker-1 -- true)" 'another spelling'
-says '^try: two.worker-1$' 'another spelling'
+wants 255 "$(status_of edl exec two.box-7 -- true)" 'no process'
+says 'box-0, box-1' 'a process that is not there'
+wants 2 "$(status_of edl exec two:box-1 -- true)" 'another spelling'
+says '^try: two.box-1$' 'another spelling'
 jq '.roles[0].cpu = "1000000" | .name = "waits"' "$work/two.json" | edl submit - >/dev/null 2>&1
 wants 255 "$(status_of edl exec waits -- true)" 'a job that waits'
 says 'waits' 'a job that waits'
@@ -87,7 +87,7 @@ wants 255 "$(status_of edl exec over -- true)" 'a job that is over'
 says 'edl logs' 'a job that is over'
 wants 255 "$(EDL_SERVER=http://127.0.0.1:1 status_of edl exec j -- true)" 'no scheduler'
 # flags that would come to nothing
-for flags in '--json j -- true' '-t j -- true' '--all -i two -- true' '-n -i j -- true' '--all two.worker-1 -- true' j 'j x -- true'; do
+for flags in '--json j -- true' '-t j -- true' '--all -i two -- true' '-n -i j -- true' '--all two.box-1 -- true' j 'j x -- true'; do
     # shellcheck disable=SC2086
     wants 2 "$(status_of edl exec $flags </dev/null)" "edl exec $flags"
     says '^try: ' "edl exec $flags"

@@ -52,6 +52,14 @@ cluster_processes() {
     done
 }
 
+# the edl-session of this test, and none of one that runs beside it
+cluster_sessions() {
+    local p
+    for p in $(pgrep -f "^$EDL_BUILD_DIR/edl-session\$" | sort -n); do
+        ! grep -qsz "^XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR\$" "/proc/$p/environ" || echo "$p"
+    done
+}
+
 cluster_stop() {
     [ -n "$dev_pid" ] || return 0
     kill -TERM "$dev_pid" 2>/dev/null || true
