@@ -71,7 +71,8 @@ static void tell(const struct one *one, const char *text)
 
 static void on_note(void *userdata, const char *text)
 {
-    tell(userdata, text);
+    if (isatty(STDERR_FILENO) == 1) /* else it is the commands' own */
+        tell(userdata, text);
 }
 
 static void on_end(void *userdata, const struct session_end *end)

@@ -119,9 +119,13 @@ static void on_broken(void *userdata, int code)
           code == -EPIPE ? NULL : text);
 }
 
+/* For people: standard error is the program's own where it goes into a file or pipe. */
 static void on_note(void *userdata, const char *text)
 {
-    (void)userdata;
+    const struct running *running = userdata;
+
+    if (running->run->quiet || isatty(STDERR_FILENO) != 1)
+        return;
     (void)fprintf(stderr, "edl: %s%s", text, terminal_is_raw() ? "\r\n" : "\n");
 }
 
