@@ -200,7 +200,7 @@ static void plan_all(struct cluster *cluster, struct instant now)
         plan_pass(cluster, i == 0, now);
     }
     learn_take(cluster);
-    reasons_tell(cluster);
+    reasons_tell(cluster, now);
 }
 
 /* Plans have had their share of the time for the moment: an event need not wait for one. */

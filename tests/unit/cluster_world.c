@@ -11,11 +11,15 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_config.h"
 #include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/acts.h"
+#include "scheduler/core/record/compare.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
 #define LEASE_US (20 * USEC_PER_SEC)
 #define SILENT_AFTER_S 70 /* a minute, and some time to start */
+
+#define REPEAT_ONE_IN 8
 
 const struct policy *world_policy = &policy_fulfilment;
 
@@ -170,10 +174,59 @@ void world_check(struct world *world)
     check_slots(world);
 }
 
+/* What no store keeps. */
+static void assert_same_orders(const struct cluster *a, const struct cluster *b)
+{
+    const struct job *job;
+
+    DL_FOREACH2(a->active, job, active_next)
+    {
+        const struct job *other = cluster_job(b, job->id);
+
+        if (job->gives != other->gives || job->exchange.with != other->exchange.with ||
+            job->waits_for_room != other->waits_for_room || job->filed != other->filed)
+            fail_msg("job %s gives %u and %u, waits for room %d and %d", job->spec->name,
+                     job->gives, other->gives, job->waits_for_room, other->waits_for_room);
+    }
+}
+
+/* The acts of a plan are all that it does. */
+static void plan_and_repeat(struct world *world)
+{
+    struct edl_error error = { 0 };
+    struct cluster *copy;
+    const struct act *acts;
+    size_t n;
+    char text[400];
+
+    copy = cluster_clone(world->cluster, world->now);
+    if (cluster_plan(world->cluster, world->now)) {
+        acts = cluster_acts(world->cluster, &n);
+        for (size_t i = 0; i < n; i++)
+            if (!act_apply(copy, &acts[i], world->now))
+                fail_msg("a copy cannot do it: %s",
+                         act_describe(copy, &acts[i], text, sizeof text));
+        if (cluster_compare(world->cluster, copy, &error) < 0)
+            fail_msg("a plan did something beside its acts: %s", error.text);
+        assert_same_orders(world->cluster, copy);
+    }
+    (void)cluster_free(copy);
+}
+
+/* Not where time does something by itself meanwhile. */
+static bool is_repeated(struct world *world)
+{
+    return cluster_next_deadline_us(world->cluster) > world->now.now_us &&
+           (world->seed == 0 || world->n_plans++ % REPEAT_ONE_IN == 0);
+}
+
 void world_plan(struct world *world)
 {
     world_check(world);
-    cluster_plan(world->cluster, world->now);
+    if (is_repeated(world))
+        plan_and_repeat(world);
+    else
+        cluster_plan(world->cluster, world->now);
     world_check(world);
     world_commit(world);
 }

@@ -78,7 +78,7 @@ struct world {
     const char *user; /* who submits; borrowed */
     uint64_t seed;    /* 0: starts and stops take one step */
     uint32_t max_linger;
-    uint64_t n_checks;
+    uint64_t n_checks, n_plans;
 };
 
 /* of the worlds made from now on; fulfilment at first */
@@ -88,7 +88,8 @@ struct world *world_new(size_t n_nodes, uint64_t cpu_millicores, uint64_t memory
 struct world *world_free(struct world *world);
 uint64_t world_random(struct world *world, uint64_t below);
 
-/* plan, then every invariant; fails the test when one does not hold */
+/* plan, then every invariant; fails the test when one does not hold. What the plan does is done to
+ * a copy as well, of each plan or, of a storm, of one in REPEAT_ONE_IN */
 void world_plan(struct world *world);
 void world_check(struct world *world);
 /* looks at everything afresh; fails the test when that changes anything that a plan had not */

@@ -31,6 +31,7 @@
 #include "scheduler/core/ask/pin_wait.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/filing.h"
@@ -552,7 +553,7 @@ static enum cause cause_of(const struct cluster *cluster, const struct job *job,
 
 /* Once for each job that was told something, by its standing when the plan is ready. Foreign load
  * is asked after then, not at each look: it costs a search. */
-void reasons_tell(struct cluster *cluster)
+void reasons_tell(struct cluster *cluster, struct instant now)
 {
     size_t n;
     struct job *const *told = plan_told(cluster->planner, &n);
@@ -564,7 +565,12 @@ void reasons_tell(struct cluster *cluster)
         if (!job->filed || planned_verdict(job) == VERDICT_NONE)
             continue; /* it was started, say */
         say(cluster, job, planned_verdict(job), text, sizeof text);
-        job_set_reason(cluster, job, cause_of(cluster, job, planned_verdict(job)), "%s", text);
+        (void)plan_do(cluster,
+                      &(struct act){ .kind = ACT_REASON,
+                                     .job = job->id,
+                                     .cause = cause_of(cluster, job, planned_verdict(job)),
+                                     .text = text },
+                      now);
     }
     plan_told_clear(cluster->planner);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "scheduler/core/plan/planned.h"
+#include "shared/clock.h"
 
 struct cluster;
 struct job;
@@ -16,7 +17,7 @@ void explain_never(const struct cluster *cluster, const struct job_spec *spec, c
                    size_t size);
 
 /* reasons_tell - behind a plan: the jobs that it told where they stand */
-void reasons_tell(struct cluster *cluster);
+void reasons_tell(struct cluster *cluster, struct instant now);
 
 /* cluster_explain - why a queued job waits, with the numbers of this moment (job->reason has those
  * of when it was written), or why one that stops does not end; "" when there is nothing to

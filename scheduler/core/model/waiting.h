@@ -9,7 +9,7 @@ struct cluster;
 struct job;
 
 /* job_file - the next plan puts it among those that wait. The caller tells it its reason
- * job_unfile - before its demand or priority changes, or when it is queued no longer: what plans
- * found of it is over. The caller touches it. Both O(1) */
+ * job_unfile - before its demand or priority changes, or when it is queued no longer: the findings
+ * of plans about it are over. The caller touches it. Both O(1) */
 void job_file(struct cluster *cluster, struct job *job);
 void job_unfile(struct cluster *cluster, struct job *job);

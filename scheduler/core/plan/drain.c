@@ -89,7 +89,7 @@ static void bring_others(struct plan *plan, struct job *job, uint32_t role,
     while (standing->staying < spec->min && job_count(job, role, true) < spec->max) {
         if (!bring_one(plan, job, role, &want))
             return;
-        job_decided(job, RESIZE_DRAIN, "others start before a node is emptied");
+        plan_size(plan, job, RESIZE_DRAIN, "others start before a node is emptied");
         standing->staying++;
     }
 }
@@ -107,7 +107,7 @@ static void shrink_away(struct plan *plan, struct job *job, uint32_t role, uint3
         if (process->state == PROCESS_RUNNING ? spare == 0 : !enough)
             continue;
         spare -= process->state == PROCESS_RUNNING;
-        job_decided(job, RESIZE_DRAIN, "node %s is being emptied", process->node->name);
+        plan_size(plan, job, RESIZE_DRAIN, "node %s is being emptied", process->node->name);
         plan_stop(plan, process, false, CAUSE_DRAINED, "shrunk: its node is being drained");
     }
 }
@@ -364,10 +364,8 @@ static void tell(struct plan *plan, struct node *node)
         describe_waits(&waits[i], wait_texts[i], text, sizeof text);
     if (streq(text, node->waits))
         return;
-    memcpy(node->waits, text, sizeof node->waits);
-    if (*text != '\0')
-        effect_event(plan->cluster, plan->now, NULL, node->name, "node-drain-waits", "%s %s",
-                     node->name, text);
+    (void)plan_do(plan->cluster,
+                  &(struct act){ .kind = ACT_DRAINS, .node = node->name, .text = text }, plan->now);
 }
 
 void plan_drain_tell(struct plan *plan)
@@ -415,7 +413,7 @@ static bool relieve(struct plan *plan, struct node *node)
         return false;
     describe_debt(node, debt, sizeof debt);
     (void)snprintf(reason, sizeof reason, "shrunk: %.140s", debt);
-    job_decided(best->job, RESIZE_FOREIGN_LOAD, "%s", debt);
+    plan_size(plan, best->job, RESIZE_FOREIGN_LOAD, "%s", debt);
     plan_stop(plan, best, false, CAUSE_OWN_SERVICES, reason);
     return true;
 }

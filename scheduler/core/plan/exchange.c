@@ -129,11 +129,30 @@ static struct process *find_partner(const struct plan *plan, const struct proces
     return best;
 }
 
+static void set_exchange(struct plan *plan, struct job *job, uint64_t with, uint32_t role,
+                         uint32_t index)
+{
+    const struct act act = {
+        .kind = ACT_EXCHANGE, .job = job->id, .for_job = with, .role = role, .index = index
+    };
+
+    (void)plan_do(plan->cluster, &act, plan->now);
+}
+
+/* Its slot is not filled before. */
+static void delay(struct plan *plan, struct job *job, uint32_t role, uint32_t index, uint64_t us)
+{
+    const struct act act = {
+        .kind = ACT_DELAY, .job = job->id, .role = role, .index = index, .us = us
+    };
+
+    (void)plan_do(plan->cluster, &act, plan->now);
+}
+
 /* Its slot waits for the other's place. */
 static void leave(struct plan *plan, struct process *process, const struct process *other)
 {
     struct job *job = process->job;
-    struct slot *slot = process_slot(process);
     double gain = process_gain_log(plan->cluster, process, other->node);
     char what[160];
 
@@ -144,18 +163,17 @@ static void leave(struct plan *plan, struct process *process, const struct proce
         (void)snprintf(what, sizeof what,
                        "exchanged for a place on %.30s: about as fast, and %.30s gains",
                        other->node->name, other->job->spec->name);
-    job->exchange =
-        (struct exchange){ .with = other->job->id, .role = process->role, .index = process->index };
+    set_exchange(plan, job, other->job->id, process->role, process->index);
     job->learned->moved_us = plan->now.now_us;
     job->learned->moved_off = 0;
-    job_decided(job, RESIZE_MOVED, "an instance changes places with one of %.40s",
-                other->job->spec->name);
-    plan->cluster->figures.instances_exchanged++;
-    process_tell_move(plan, process, "process-exchanged", what);
+    plan_size(plan, job, RESIZE_MOVED, "an instance changes places with one of %.40s",
+              other->job->spec->name);
+    process_tell_move(plan, process,
+                      &(struct act){
+                          .event = "process-exchanged", .text = what, .for_job = other->job->id });
     plan_stop(plan, process, true, CAUSE_MOVED, what);
-    slot->not_before_us =
-        plan->now.now_us + WAITS_US + MAX_OF(job->spec->grace_us, other->job->spec->grace_us);
-    plan_touch(plan->cluster, job);
+    delay(plan, job, process->role, process->index,
+          plan->now.now_us + WAITS_US + MAX_OF(job->spec->grace_us, other->job->spec->grace_us));
 }
 
 /* The gain of both over the rest of their jobs is worth twice their cost. */
@@ -179,18 +197,17 @@ bool plan_exchange(struct plan *plan, struct process *process)
 }
 
 /* Its slot is filled as soon as it is free. */
-static void let_go(struct cluster *cluster, struct job *job, struct instant now)
+static void let_go(struct plan *plan, struct job *job)
 {
-    struct slot *slot = job_exchange_slot(job);
+    const struct exchange was = job->exchange;
+    const struct slot *slot = job_exchange_slot(job);
 
-    if (job->exchange.with == 0)
+    if (was.with == 0)
         return;
-    job->exchange.with = 0;
+    set_exchange(plan, job, 0, was.role, was.index);
     job->learned->in_vain++;
-    if (slot == NULL)
-        return;
-    slot->not_before_us = now.now_us;
-    plan_touch(cluster, job);
+    if (slot != NULL)
+        delay(plan, job, was.role, was.index, plan->now.now_us);
 }
 
 /* Of the job that it exchanges places with, which does so with it; NULL: not any more */
@@ -201,13 +218,13 @@ static struct job *partner_of(const struct cluster *cluster, const struct job *j
     return with != NULL && with->learned != NULL && with->exchange.with == job->id ? with : NULL;
 }
 
-void job_exchange_fails(struct cluster *cluster, struct job *job, struct instant now)
+void job_exchange_fails(struct plan *plan, struct job *job)
 {
-    struct job *with = partner_of(cluster, job);
+    struct job *with = partner_of(plan->cluster, job);
 
-    let_go(cluster, job, now);
+    let_go(plan, job);
     if (with != NULL)
-        let_go(cluster, with, now);
+        let_go(plan, with);
 }
 
 /* NULL: it is gone */
@@ -230,13 +247,13 @@ static bool take_place(struct plan *plan, struct job *job, struct node *node)
 static void settle(struct plan *plan, struct job *job, struct node *node)
 {
     if (!take_place(plan, job, node)) {
-        let_go(plan->cluster, job, plan->now);
+        let_go(plan, job);
         return;
     }
-    job->exchange.with = 0;
+    set_exchange(plan, job, 0, job->exchange.role, job->exchange.index);
     job->learned->in_vain = 0;
     if (job->resize_why == NULL)
-        job_decided(job, RESIZE_MOVED, "the exchanged instance starts again");
+        plan_size(plan, job, RESIZE_MOVED, "the exchanged instance starts again");
 }
 
 void plan_exchange_goes_on(struct plan *plan, struct job *job)
@@ -247,7 +264,7 @@ void plan_exchange_goes_on(struct plan *plan, struct job *job)
     struct node *own, *others;
 
     if (slot == NULL || other == NULL) {
-        job_exchange_fails(plan->cluster, job, plan->now);
+        job_exchange_fails(plan, job);
         return;
     }
     if (slot->live != NULL || other->live != NULL)

@@ -5,15 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cluster;
-struct instant;
 struct job;
 struct plan;
 struct process;
 
 /* job_exchange_fails (plan/exchange.c) - neither of both waits for the other's place any longer.
  * Nothing of one that is in none */
-void job_exchange_fails(struct cluster *cluster, struct job *job, struct instant now);
+void job_exchange_fails(struct plan *plan, struct job *job);
 
 /* plan_exchange - with one of another job, if one gains and the other agrees; false: there is none.
  * O(jobs) up to a bound, and their instances */

@@ -172,7 +172,7 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 
     if (class == NULL)
         class = class_new(queue, job, share, digest);
-    if (planned_verdict(job) == VERDICT_NONE) { /* what was found of it is over */
+    if (planned_verdict(job) == VERDICT_NONE) { /* the findings about it are over */
         plan_forget_places(job);
         planned_of(job)->fits_version = 0;
     }
@@ -187,7 +187,7 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
     }
 }
 
-/* Who came is told where it stands, and so is the one that stood where it stands now. */
+/* A job that came is told where it stands, and so is the one that stood where it stands now. */
 static void tell_new(struct cluster *cluster, const struct queue_class *class)
 {
     const struct job *first = class->never ? NULL : class->next;
@@ -259,7 +259,7 @@ void queue_file(struct cluster *cluster, struct instant now)
     for (size_t i = 0; i < n; i++)
         entries[i].share = share_enter(queue, entries[i].job);
     for (size_t i = 0; i < n; i++)
-        share_join(cluster, entries[i].share, entries[i].job);
+        share_join(cluster, entries[i].share, entries[i].job, now);
     if (queue->by_turn)
         qsort(entries, n, sizeof *entries, compare_entries);
     for (size_t i = 0; i < n; i++)

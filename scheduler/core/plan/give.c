@@ -41,13 +41,22 @@ uint32_t job_gives(const struct job *job, uint32_t role)
     return MIN_OF(job->gives, held - MIN_OF(held, job->spec->roles[role].min));
 }
 
-/* plan_count_gives - the policy is told what a job is to give as given */
-void plan_count_gives(struct planner *planner, struct job *job)
+void plan_set_gives(struct plan *plan, struct job *job, uint32_t n)
 {
+    (void)plan_do(plan->cluster, &(struct act){ .kind = ACT_GIVES, .job = job->id, .n = n },
+                  plan->now);
+}
+
+/* plan_count_gives - the policy is told what a job is to give as given */
+void plan_count_gives(struct plan *plan, struct job *job)
+{
+    struct planner *planner = plan->planner;
     int elastic = job_elastic_role(job);
+    uint32_t gives = elastic >= 0 ? job_gives(job, (uint32_t)elastic) : 0;
     struct resources given = { 0 };
 
-    job->gives = elastic >= 0 ? job_gives(job, (uint32_t)elastic) : 0;
+    if (gives != job->gives)
+        plan_set_gives(plan, job, gives);
     if (job->gives > 0) {
         const struct resources need = resources_of_role(&job->spec->roles[elastic]);
 
@@ -71,7 +80,7 @@ bool plan_give(struct plan *plan, struct job *job)
     victim = next_victim(job, (uint32_t)elastic, true);
     if (victim == NULL || !process_holds_task(victim))
         return false;
-    job->gives++;
+    plan_set_gives(plan, job, job->gives + 1);
     plan_touch(plan->cluster, job);
     return true;
 }

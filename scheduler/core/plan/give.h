@@ -7,8 +7,9 @@
 
 struct job;
 struct plan;
-struct planner;
 
-void plan_count_gives(struct planner *planner, struct job *job);
+/* plan_set_gives - so many of its instances go at the end of their tasks (ACT_GIVES) */
+void plan_set_gives(struct plan *plan, struct job *job, uint32_t n);
+void plan_count_gives(struct plan *plan, struct job *job);
 bool plan_give(struct plan *plan, struct job *job);
 uint32_t job_gives(const struct job *job, uint32_t role);

@@ -12,7 +12,7 @@ struct process;
 struct resources;
 
 /* groups_begin - their table as the model has it; with another one all jobs are counted afresh
- * group_count - the job's part of what its group holds, afresh. O(roles)
+ * group_count - the job's part of the sum of its group, afresh. O(roles)
  * groups_look - the sums of each as they are counted */
 void groups_begin(struct planner *planner);
 void group_count(struct planner *planner, struct job *job);

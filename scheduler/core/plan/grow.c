@@ -183,12 +183,14 @@ static void bound_by_owner(const struct planner *planner, const struct job *job,
     entry->max = (uint32_t)MIN_OF((uint64_t)entry->max, MAX_OF(most, (uint64_t)entry->min));
 }
 
-void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job)
+void plan_tell_policy(struct plan *plan, struct job *job)
 {
+    const struct policy *policy = plan->cluster->config.policy;
+    struct planner *planner = plan->planner;
     struct resources lack = lack_of(job);
     struct policy_job entry;
 
-    plan_count_gives(planner, job);
+    plan_count_gives(plan, job);
     resources_add(&planner->requested, &planned_is(job)->lack, -1);
     resources_add(&planner->requested, &lack, 1);
     planned_of(job)->lack = lack;
@@ -212,14 +214,14 @@ static void rest(const struct plan *plan, struct job *job)
                          (uint64_t)(RESTS * job->learned->told.resize_s * USEC_PER_SEC));
 }
 
-static void decided_by_policy(const struct plan *plan, struct job *job, enum resize_reason reason)
+static void decided_by_policy(struct plan *plan, struct job *job, enum resize_reason reason)
 {
     char why[160];
 
     rest(plan, job);
     plan->planner->moved_us = plan->now.now_us;
     plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
-    job_decided(job, reason, "%s, %s", why, plan->load);
+    plan_size(plan, job, reason, "%s, %s", why, plan->load);
 }
 
 static bool grow(void *userdata, uint64_t id)
@@ -295,7 +297,7 @@ static bool keep(void *userdata, uint64_t id)
 
     if (job == NULL || job->gives == 0)
         return false;
-    job->gives--;
+    plan_set_gives(plan, job, job->gives - 1);
     plan_touch(plan->cluster, job);
     decided_by_policy(plan, job, RESIZE_GROWN);
     return true;

@@ -16,7 +16,7 @@ struct policy_price;
 struct role_spec;
 
 /* tells it of a job that changed */
-void plan_tell_policy(struct planner *planner, const struct policy *policy, struct job *job);
+void plan_tell_policy(struct plan *plan, struct job *job);
 
 /* all that changed was told: it may be asked who gives way */
 void plan_prepare_policy(struct plan *plan);

@@ -26,6 +26,7 @@
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/node_pick.h"
 #include "scheduler/core/model/process.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/pins.h"
 #include "scheduler/core/plan/placement.h"
@@ -186,13 +187,12 @@ static bool give_up_servers(struct plan *plan, struct job *const *jobs, size_t n
     for (size_t i = 0; i < n; i++) {
         if (!gives_up_servers(plan, jobs[i]) || is_complete(plan, jobs, i, NULL, 0))
             continue;
-        job_stop(
-            plan->cluster, jobs[i], plan->now, INTENT_REQUEUED, CAUSE_SERVERS_NO_ROOM,
+        plan_requeue(
+            plan, jobs[i], CAUSE_SERVERS_NO_ROOM,
             "gave up its %u parameter server%s, chosen when it was started: for %llu s there was "
             "no room; %u would do",
             job_servers(jobs[i]), PLURAL(job_servers(jobs[i])),
             (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC), jobs[i]->servers_min);
-        rooms_look(plan->planner);
         job_set_lacking(plan->cluster, jobs[i], false);
         queue_might_move(plan->cluster);
         return true;
@@ -215,12 +215,11 @@ void plan_half_gangs(struct plan *plan, struct job *const *jobs, size_t n)
         looked_at++;
         n_donors = find_donors(plan, jobs, n, i, donors);
         for (size_t d = 0; d < n_donors; d++) {
-            job_stop(plan->cluster, donors[d], plan->now, INTENT_REQUEUED, CAUSE_HALF_GANG,
-                     "gave up what it held so that job %s is complete: for %llu s neither found "
-                     "room for its minimum",
-                     jobs[i]->spec->name,
-                     (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC));
-            rooms_look(plan->planner);
+            plan_requeue(
+                plan, donors[d], CAUSE_HALF_GANG,
+                "gave up what it held so that job %s is complete: for %llu s neither found "
+                "room for its minimum",
+                jobs[i]->spec->name, (unsigned long long)(hold_us(plan->cluster) / USEC_PER_SEC));
             job_set_lacking(plan->cluster, donors[d], false);
         }
         if (n_donors > 0) {

@@ -33,6 +33,7 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/waiting.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/half_gangs.h"
 #include "scheduler/core/plan/hold.h"
@@ -244,32 +245,28 @@ static void park(struct look *look, const struct waiter *waiter, const struct st
 {
     struct job *job = donor->job;
     struct plan *plan = look->plan;
+    char text[JOB_REASON_SIZE];
+    const struct act act = { .kind = ACT_PARK,
+                             .job = job->id,
+                             .for_job = waiter->job->id,
+                             .cause = CAUSE_PARKED,
+                             .text = text };
 
-    job->parked_for = waiter->job->id;
-    job->parked_wall_us = plan->now.wall_us;
-    job->n_parked++;
-    job->turn_wall_us = plan->now.wall_us;
-    plan->cluster->figures.jobs_parked++;
-    effect_event(plan->cluster, plan->now, job, "", "job-parked",
-                 "%s lends its room to job %s (%llu), and is later by %.0f s at most for a restart "
-                 "and work done again",
-                 job->spec->name, waiter->job->spec->name, (unsigned long long)waiter->job->id,
-                 donor->facts.cost_s);
-    job_stop(plan->cluster, job, plan->now, INTENT_REQUEUED, CAUSE_PARKED,
-             "parked for job %s (%llu), which %s; it keeps its state and is queued again",
-             waiter->job->spec->name, (unsigned long long)waiter->job->id, why);
-    rooms_look(plan->planner);
+    plan_event(plan, job, "job-parked",
+               "%s lends its room to job %s (%llu), and is later by %.0f s at most for a restart "
+               "and work done again",
+               job->spec->name, waiter->job->spec->name, (unsigned long long)waiter->job->id,
+               donor->facts.cost_s);
+    (void)snprintf(text, sizeof text,
+                   "parked for job %s (%llu), which %s; it keeps its state and is queued again",
+                   waiter->job->spec->name, (unsigned long long)waiter->job->id, why);
+    (void)plan_do(plan->cluster, &act, plan->now);
 }
 
 /* Before all others, until it starts. */
-static void go_first(struct cluster *cluster, struct job *job)
+static void go_first(struct plan *plan, const struct job *job)
 {
-    job_unfile(cluster, job);
-    job->goes_first = true;
-    job->turn_wall_us = 0;
-    job_file(cluster, job);
-    effect_save_job(cluster, job);
-    cluster->plan_wanted = true;
+    (void)plan_do(plan->cluster, &(struct act){ .kind = ACT_FIRST, .job = job->id }, plan->now);
 }
 
 /* true: somebody gave way for it */
@@ -291,7 +288,7 @@ static bool park_for(struct look *look, const struct waiter *waiter, struct star
     (void)snprintf(why, sizeof why, "would have waited for about %.0f s", wait_s);
     for (size_t i = 0; i < n; i++)
         park(look, waiter, donors[i], why);
-    go_first(look->plan->cluster, waiter->job);
+    go_first(look->plan, waiter->job);
     queue_might_move(look->plan->cluster);
     return true;
 }
@@ -416,7 +413,7 @@ static bool call_back(struct look *look)
         if (!fits_without(look, &lender, &borrower, 1))
             continue;
         park(look, &lender, borrower, "lent it its room for a shorter time");
-        go_first(plan->cluster, job);
+        go_first(plan, job);
         queue_might_move(plan->cluster);
         return true;
     }

@@ -27,6 +27,7 @@
 #include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/node.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/hold.h"
@@ -63,6 +64,8 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
     (void)policy->free(planner->policy);
     free(planner->told);
     free(planner->owner_sums);
+    acts_clear(&planner->acts);
+    free(planner->acts.items);
     free(planner);
     return NULL;
 }
@@ -131,21 +134,20 @@ static void tell_policy(struct plan *plan)
     struct job *job;
 
     DL_FOREACH2(plan->cluster->touched, job, touched_next)
-    plan_tell_policy(plan->planner, plan->cluster->config.policy, job);
+    plan_tell_policy(plan, job);
     plan_prepare_policy(plan);
 }
 
 /* false: no job was touched */
 static bool finish(struct plan *plan)
 {
-    struct planner *planner = plan->planner;
     size_t n;
     struct job **jobs = touched_jobs(plan->cluster, &n);
 
     for (size_t i = 0; i < n; i++)
         plan_finish(plan, jobs[i]);
     for (size_t i = 0; i < n; i++) {
-        plan_tell_policy(planner, plan->cluster->config.policy, jobs[i]);
+        plan_tell_policy(plan, jobs[i]);
         untouch(plan->cluster, jobs[i]);
     }
     free(jobs);
@@ -165,6 +167,7 @@ static void note_groups(struct cluster *cluster)
 /* Everything is looked at, whatever events have said of it. */
 static void look_at_all(struct cluster *cluster, struct instant now)
 {
+    acts_clear(&cluster->planner->acts);
     rooms_look(cluster->planner);
     forget_removed_nodes(cluster);
     rooms_look_at_all(cluster->planner);
@@ -228,8 +231,9 @@ void plan_settle(struct cluster *cluster, struct instant now)
     size_t n;
     struct job **jobs = touched_jobs(cluster, &n);
 
+    acts_clear(&cluster->planner->acts);
     for (size_t i = 0; i < n; i++)
-        job_settle(cluster, jobs[i], now);
+        (void)plan_do(cluster, &(struct act){ .kind = ACT_SETTLE, .job = jobs[i]->id }, now);
     free(jobs);
     cluster->plan_wanted = false; /* the last node that is heard wants one, or the deadline */
 }

@@ -7,6 +7,7 @@
 
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/base/resources.h"
+#include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/policy/policy.h"
@@ -21,6 +22,7 @@ struct planner {
     struct policy_state *policy;
     struct job **told; /* whose standing changed in this plan; owned */
     size_t n_told, cap_told;
+    struct act_list acts;  /* of the last plan */
     uint64_t moved_us;     /* when it moved somebody last */
     struct deadline asked; /* when it is asked again, where a plan had to wait for that */
     struct queue queue;

@@ -262,7 +262,6 @@ void queue_leave(struct cluster *cluster, struct job *job)
 {
     struct queue *queue = &cluster->planner->queue;
     struct queue_class *class = planned_is(job)->class;
-    bool changed = cluster->files_changed;
 
     if (class->next == job)
         queue_open(queue, class, job->planned->class_next);
@@ -273,8 +272,6 @@ void queue_leave(struct cluster *cluster, struct job *job)
     share_leave(class->share);
     planned_set_class(job, NULL);
     plan_forget_places(job);
-    job_unfile(cluster, job);
-    cluster->files_changed = changed; /* that is all of it */
 }
 
 void queue_promise(struct cluster *cluster, struct job *job)

@@ -100,7 +100,7 @@ struct queue {
     bool hold_tried; /* places for it were looked for since the queue was last gone through */
 };
 
-/* queue_leave - the next job of its class is started, or is filed anew */
+/* queue_leave - the next job of its class is about to start */
 void queue_leave(struct cluster *cluster, struct job *job);
 
 /* something might fit that did not, or a promise cannot be kept: the next pass of the plan goes

@@ -131,9 +131,9 @@ static void trim(struct plan *plan, struct job *job, uint32_t role, uint32_t kee
 
         if (!slot->due || slot->live != NULL || (slot->not_before_us <= plan->now.now_us) != ready)
             continue;
-        slot_set_due(plan->cluster, job, role, i, false);
-        rooms_look(plan->planner);
-        effect_save_job(plan->cluster, job);
+        (void)plan_do(plan->cluster,
+                      &(struct act){ .kind = ACT_FORGO, .job = job->id, .role = role, .index = i },
+                      plan->now);
     }
 }
 
@@ -189,7 +189,7 @@ static void keep_bounds(struct plan *plan, struct job *job, uint32_t role)
 
     for (; counted > most; counted--) {
         if (job->resize_why == NULL)
-            job_decided(job, RESIZE_BOUNDS, "%u are enough", most);
+            plan_size(plan, job, RESIZE_BOUNDS, "%u are enough", most);
         plan_stop(plan, next_victim(job, role, false), false, CAUSE_SHRUNK,
                   "shrunk: its job wants fewer instances");
     }
@@ -226,7 +226,7 @@ void plan_examine(struct plan *plan, struct job *job)
         for (uint32_t r = 0; r < job->spec->n_roles; r++)
             keep_bounds(plan, job, r);
         if (job->learned != NULL && lacks(job)) /* it cannot wait for a better place */
-            job_exchange_fails(plan->cluster, job, plan->now);
+            job_exchange_fails(plan, job);
         find_backoff(plan, job);
         job_set_lacking(plan->cluster, job, lacks(job));
     } else {
@@ -287,8 +287,16 @@ static bool move_out_of_the_way(struct plan *plan, struct job *job, const struct
     return all;
 }
 
+static void set_waits(struct plan *plan, struct job *job, bool waits)
+{
+    const struct act act = { .kind = ACT_WAITS, .job = job->id, .n = waits };
+
+    (void)plan_do(plan->cluster, &act, plan->now);
+}
+
 /* false: its minimum cannot be completed with the room that is there or is being freed */
-static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted)
+static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint32_t wanted,
+                        bool *waits)
 {
     struct demand demand = { .role = role, .want = want_of_job(plan, job, role) };
     uint32_t slots[ROLE_INSTANCES_MAX];
@@ -308,7 +316,7 @@ static bool repair_role(struct plan *plan, struct job *job, uint32_t role, uint3
     }
     if (pins_choose(plan, job, PINS_READY | PINS_FREE, &demand, slots) == 0)
         return true;
-    job->waits_for_room = true;
+    *waits = true;
     return plan_make_room(plan, job, &demand, 1) || move_out_of_the_way(plan, job, &demand);
 }
 
@@ -336,23 +344,24 @@ size_t roles_hardest_first(const struct job *job, uint32_t ret[JOB_ROLES_MAX])
 
 static void repair(struct plan *plan, struct job *job)
 {
-    bool waited = job->waits_for_room;
+    bool waits = false;
     bool stuck = false;
     uint32_t roles[JOB_ROLES_MAX];
     size_t n = roles_hardest_first(job, roles);
 
-    job->waits_for_room = false;
     plan_reserve_begin(plan, job);
     for (size_t i = 0; i < n; i++) {
         uint32_t wanted = job_role_floor(job, roles[i]);
 
         if (job_count(job, roles[i], false) < wanted)
-            stuck = !repair_role(plan, job, roles[i], wanted) || stuck;
+            stuck = !repair_role(plan, job, roles[i], wanted, &waits) || stuck;
     }
     plan_reserve_end(plan);
     plan_note_stuck(plan, job, stuck);
-    if (waited != job->waits_for_room)
+    if (waits != job->waits_for_room) {
+        set_waits(plan, job, waits);
         plan_touch(plan->cluster, job);
+    }
     job_set_lacking(plan->cluster, job, lacks(job));
 }
 
@@ -415,7 +424,8 @@ static void finish_role(struct plan *plan, struct job *job, uint32_t role)
         uint32_t short_of = fill_role(plan, job, role, wanted);
 
         if (short_of > 0)
-            job_decided(job, RESIZE_GIVEN_UP, "%u of it ended and find no room again", short_of);
+            plan_size(plan, job, RESIZE_GIVEN_UP, "%u of it ended and find no room again",
+                      short_of);
         wanted = MAX_OF(wanted - short_of, floor);
     }
     counted = job_count(job, role, false);
@@ -423,7 +433,7 @@ static void finish_role(struct plan *plan, struct job *job, uint32_t role)
         trim_due(plan, job, role, wanted - MIN_OF(wanted, counted));
         plan->cluster->plan_wanted = true; /* the policy may give it to somebody else */
     }
-    job_set_target(plan->cluster, job, role, wanted - job_gives(job, role), plan->now);
+    plan_target(plan, job, role, wanted - job_gives(job, role));
 }
 
 void plan_finish(struct plan *plan, struct job *job)
@@ -434,9 +444,9 @@ void plan_finish(struct plan *plan, struct job *job)
         job_set_lacking(plan->cluster, job, false);
         queue_might_move(plan->cluster); /* the room kept for it is free */
     }
-    if (!planned_is(job)->lacking)
-        job->waits_for_room = false;
+    if (!planned_is(job)->lacking && job->waits_for_room)
+        set_waits(plan, job, false);
     if (is_leaving(job))
         queue_might_move(plan->cluster); /* it changed since it was examined */
-    plan_settle_job(plan, job);
+    (void)plan_do(plan->cluster, &(struct act){ .kind = ACT_SETTLE, .job = job->id }, plan->now);
 }

@@ -238,7 +238,7 @@ static void stop(struct plan *plan, struct victims *victims, const struct job *j
     for (size_t i = 0; i < victims->n; i++) {
         struct process *process = victims->items[i];
 
-        job_decided(process->job, RESIZE_MAKE_ROOM, "%s", text);
+        plan_size(plan, process->job, RESIZE_MAKE_ROOM, "%s", text);
         plan_stop(plan, process, false, CAUSE_MAKES_ROOM, text);
     }
 }

@@ -447,8 +447,9 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
     }
     if (job_chooses_servers(job))
         planned_of(job)->servers_until_us = 0;
-    job_fix_servers(plan->cluster, job, choice->placed);
-    rooms_look(plan->planner);
+    (void)plan_do(plan->cluster,
+                  &(struct act){ .kind = ACT_SERVERS, .job = job->id, .n = choice->placed },
+                  plan->now);
     if (choice->wanted.tries && choice->placed == choice->wanted.pservers)
         note_try(plan->cluster, job, choice->placed);
     if (is_learnt(plan->cluster, job))
@@ -459,7 +460,7 @@ void plan_fix_servers(struct plan *plan, struct job *job, const struct servers_c
                                                        : "jobs whose trainers are fixed");
     if (choice->placed < choice->wanted.pservers)
         (void)snprintf(room, sizeof room, "; %u find room now", choice->placed);
-    effect_event(plan->cluster, plan->now, job, "", "pservers-chosen",
-                 "%u parameter server%s of %u to %u: %s%s", choice->placed, PLURAL(choice->placed),
-                 job->servers_min, job->servers_max, why, room);
+    plan_event(plan, job, "pservers-chosen", "%u parameter server%s of %u to %u: %s%s",
+               choice->placed, PLURAL(choice->placed), job->servers_min, job->servers_max, why,
+               room);
 }

@@ -29,6 +29,8 @@
 #include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/usage.h"
+#include "scheduler/core/plan/acts.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
 
@@ -162,6 +164,16 @@ static void know(struct cluster *cluster)
     }
 }
 
+static void bill(struct cluster *cluster, const struct job *job, uint64_t served, uint64_t charged,
+                 struct instant now)
+{
+    const struct act act = {
+        .kind = ACT_BILL, .job = job->id, .served = served, .charged = charged
+    };
+
+    (void)plan_do(cluster, &act, now);
+}
+
 struct share *share_enter(struct queue *queue, const struct job *job)
 {
     struct share *share = share_find(queue, job);
@@ -175,17 +187,16 @@ struct share *share_enter(struct queue *queue, const struct job *job)
     return share;
 }
 
-void share_join(struct cluster *cluster, struct share *share, struct job *job)
+void share_join(struct cluster *cluster, struct share *share, struct job *job, struct instant now)
 {
     struct queue *queue = &cluster->planner->queue;
 
     if (!queue->fair || is_back(share) || job->served > 0)
         return;
     set_clock(queue, share->level);
-    job->served = share->level->now;
+    bill(cluster, job, share->level->now, job->charged, now);
     share->level->n_jobs++;
     set_served(queue, share, job->served);
-    effect_save_job(cluster, job);
 }
 
 /* A user that begins to wait counts as that one does in any case. */
@@ -238,7 +249,7 @@ static uint64_t cost_used(const struct job *job, struct instant now)
     return cost;
 }
 
-void share_charge(struct cluster *cluster, struct job *job)
+void share_charge(struct cluster *cluster, struct job *job, struct instant now)
 {
     struct queue *queue = &cluster->planner->queue;
     struct share *share;
@@ -246,11 +257,9 @@ void share_charge(struct cluster *cluster, struct job *job)
     if (!queue->fair || job->charged > 0)
         return; /* it was charged when it was started first */
     share = share_of_user(cluster, job);
-    job->served = MAX_OF(share->served, job->served);
-    job->charged = cost_in_advance(cluster, job);
+    bill(cluster, job, MAX_OF(share->served, job->served), cost_in_advance(cluster, job), now);
     share->level->now = MAX_OF(share->level->now, job->served);
     set_served(queue, share, job->served + job->charged);
-    effect_save_job(cluster, job);
 }
 
 /* It is over: its user is charged the rest of its true cost, and it has his bill on record. */
@@ -266,8 +275,7 @@ static void settle(struct cluster *cluster, struct job *job, struct instant now)
     if (used > job->charged) {
         used -= job->charged;
         set_served(queue, share, MAX_OF(share->served, job->served + job->charged) + used);
-        job->charged = share->served - job->served;
-        effect_save_job(cluster, job);
+        bill(cluster, job, job->served, share->served - job->served, now);
     }
     note_ended(share->level, job);
 }
@@ -282,7 +290,7 @@ static void settle_ended(struct cluster *cluster, struct instant now)
     for (; job != NULL; job = job->ended_next) {
         if (!job->settled)
             settle(cluster, job, now);
-        job->settled = true;
+        (void)plan_do(cluster, &(struct act){ .kind = ACT_PAID, .job = job->id }, now);
     }
 }
 

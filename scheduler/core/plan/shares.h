@@ -56,13 +56,13 @@ struct share_key share_key_of(const struct queue *queue, const struct job *job);
  * share_leave - of a job that does not wait any more. O(1) */
 void shares_begin(struct cluster *cluster, struct instant now);
 struct share *share_enter(struct queue *queue, const struct job *job);
-void share_join(struct cluster *cluster, struct share *share, struct job *job);
+void share_join(struct cluster *cluster, struct share *share, struct job *job, struct instant now);
 void shares_tidy(struct queue *queue);
 void share_leave(struct share *share);
 
 /* share_charge - a waiting job is being started: its user is charged its expected cost with its
  * minimum, at most that of ten minutes. O(users and his classes) */
-void share_charge(struct cluster *cluster, struct job *job);
+void share_charge(struct cluster *cluster, struct job *job, struct instant now);
 
 /* shares_copy - of a cluster whose jobs the copy has in its queue, and not all that are over */
 void shares_copy(struct queue *copy, const struct queue *queue);

@@ -58,24 +58,19 @@ enum outcome { STARTED, PROMISED, FAILED };
 static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n,
                   const struct servers_choice *servers)
 {
+    const struct act begins = { .kind = ACT_START, .job = job->id, .n = (uint32_t)n };
     uint32_t next[JOB_ROLES_MAX] = { 0 };
+    bool changed = plan->cluster->files_changed;
 
-    share_charge(plan->cluster, job);
-    queue_leave(plan->cluster, job); /* it asks for something else from now on */
+    share_charge(plan->cluster, job, plan->now);
+    queue_leave(plan->cluster, job);
     plan_fix_servers(plan, job, servers);
-
-    if (n == 1)
-        job_set_reason(plan->cluster, job, CAUSE_STARTING, "its process is being started");
-    else
-        job_set_reason(plan->cluster, job, CAUSE_STARTING,
-                       "all of its %zu processes are being started", n);
-    job->parked_for = 0;
-    job->goes_first = false;
-    (void)job_set_state(plan->cluster, job, JOB_STARTING, plan->now);
-    learn_take(plan->cluster); /* this plan gives it what its family makes of more */
+    (void)plan_do(plan->cluster, &begins, plan->now);
+    plan->cluster->files_changed = changed; /* that is all of it */
+    learn_take(plan->cluster);              /* this plan gives it what its family makes of more */
     rooms_look(plan->planner);
     for (uint32_t r = 0; r < job->spec->n_roles; r++)
-        job_set_target(plan->cluster, job, r, job->spec->roles[r].min, plan->now);
+        plan_target(plan, job, r, job->spec->roles[r].min);
     for (size_t i = 0; i < n; i++)
         /* room has counted ports and devices: this cannot fail */
         (void)plan_assign(plan, job, placed[i].role, next[placed[i].role]++, placed[i].room->node);

@@ -163,16 +163,20 @@ static void note_move(struct job_learned *learned, const struct node *from, stru
     learned->moved_us = now.now_us;
 }
 
-void process_tell_move(struct plan *plan, struct process *process, const char *event,
-                       const char *what)
+void process_tell_move(struct plan *plan, const struct process *process, const struct act *how)
 {
     struct job_learned *learned = process->job->learned;
+    struct act act = *how;
     char name[ROLE_NAME_MAX + 16];
 
+    act.kind = ACT_MOVE;
+    act.job = process->job->id;
+    act.role = process->role;
+    act.index = process->index;
+    act.incarnation = process->incarnation;
     process_name(process, name, sizeof name);
-    (void)snprintf(process->reason, sizeof process->reason, "%s", what);
-    (void)snprintf(learned->moved, sizeof learned->moved, "%s was %.120s", name, what);
-    effect_process_event(plan->cluster, plan->now, process, event, "%s: %s", name, what);
+    (void)snprintf(learned->moved, sizeof learned->moved, "%s was %.120s", name, act.text);
+    (void)plan_do(plan->cluster, &act, plan->now);
 }
 
 /* By its tasks, beside its others; else it is its type of GPU that others are better than. */
@@ -205,22 +209,21 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
         (void)snprintf(reason, sizeof reason,
                        "moved from %.40s to GPUs on %.40s: %.2g times as fast", from->name,
                        room->name, exp(gain));
-    process_tell_move(plan, process, "process-moved", reason);
+    process_tell_move(plan, process,
+                      &(struct act){ .event = "process-moved", .text = reason, .n = slow });
     note_move(job->learned, from, plan->now);
-    from->moved_away += slow;
-    plan->cluster->figures.stragglers_moved++;
     if (!placed)
-        job_decided(job, RESIZE_MOVED, "%s is %s %s", name,
-                    slow ? "slow on" : "faster elsewhere than on", from->name);
+        plan_size(plan, job, RESIZE_MOVED, "%s is %s %s", name,
+                  slow ? "slow on" : "faster elsewhere than on", from->name);
     job->learned->moving = !placed;
     plan_stop(plan, process, !placed, CAUSE_MOVED, reason);
 }
 
 /* Its slot is free again. */
-static void come_back(struct job *job, uint32_t role)
+static void come_back(struct plan *plan, struct job *job, uint32_t role)
 {
     if (job->counts[role].due > 0 && job->resize_why == NULL)
-        job_decided(job, RESIZE_MOVED, "the moved instance starts again");
+        plan_size(plan, job, RESIZE_MOVED, "the moved instance starts again");
     job->learned->moving = job->counts[role].stopping > 0;
 }
 
@@ -234,7 +237,7 @@ static void look_at(struct plan *plan, struct job *job)
     if (job->exchange.with != 0)
         plan_exchange_goes_on(plan, job);
     if (job->learned->moving && role >= 0)
-        come_back(job, (uint32_t)role);
+        come_back(plan, job, (uint32_t)role);
     if (job->learned->straggler == 0)
         return;
     process = role >= 0 && job_can_move(job, (uint32_t)role, plan->now)

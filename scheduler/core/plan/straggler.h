@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct act;
 struct instant;
 struct job;
 struct plan;
@@ -24,6 +25,5 @@ void plan_stragglers(struct plan *plan);
 bool job_can_move(const struct job *job, uint32_t role, struct instant now);
 bool process_can_move(const struct process *process);
 
-/* process_tell_move - its move, as its reason, an event and its job's decision */
-void process_tell_move(struct plan *plan, struct process *process, const char *event,
-                       const char *what);
+/* process_tell_move - its move (ACT_MOVE), as its reason, an event and its job's decision */
+void process_tell_move(struct plan *plan, const struct process *process, const struct act *how);
