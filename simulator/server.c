@@ -13,6 +13,7 @@
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/check/spoil.h"
 #include "scheduler/core/model/waiting.h"
+#include "scheduler/core/plan/acts.h"
 #include "simulator/check_starts.h"
 #include "simulator/internal.h"
 
@@ -310,6 +311,18 @@ static void overrate_cost(struct sim *sim)
         job->learned->of.resize_s = OVERRATED_S;
 }
 
+/* But for those that only draw conclusions from the others. */
+static void trace_acts(struct sim *sim)
+{
+    size_t n;
+    const struct act *acts = cluster_acts(sim->server.cluster, &n);
+    char text[500];
+
+    for (size_t i = 0; i < n; i++)
+        if (acts[i].kind != ACT_SETTLE)
+            TRACE(sim, "plan: %s", act_describe(sim->server.cluster, &acts[i], text, sizeof text));
+}
+
 static void turn(struct sim *sim)
 {
     struct server *server = &sim->server;
@@ -323,7 +336,8 @@ static void turn(struct sim *sim)
         forget_gangs(sim);
         forget_starts(sim);
         overrate_cost(sim);
-        cluster_plan(server->cluster, server_instant(sim));
+        if (cluster_plan(server->cluster, server_instant(sim)) && sim->config.trace != NULL)
+            trace_acts(sim);
         spoil(sim);
     }
     (void)cluster_archive_ended(server->cluster, server_instant(sim));

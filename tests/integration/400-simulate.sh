@@ -21,6 +21,7 @@ says '^mixed: 3 seeds, .* 0 violations$'
 edl simulate --faults mixed --seed 7 --history | grep -v '^mixed:' >"$work/one"
 edl simulate --faults mixed --seed 7 --history | grep -v '^mixed:' >"$work/two"
 [ -s "$work/one" ] || fail 'the trace is empty'
+grep -q ' plan: run .* on ' "$work/one" || fail 'the trace has no act of a plan'
 cmp -s "$work/one" "$work/two" || fail 'seed 7 has two histories'
 edl simulate --faults mixed --seed 8 --history | grep -v '^mixed:' >"$work/two"
 ! cmp -s "$work/one" "$work/two" || fail 'seeds 7 and 8 have one history'

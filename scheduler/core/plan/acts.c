@@ -80,7 +80,8 @@ void plan_target(struct plan *plan, struct job *job, uint32_t role, uint32_t n)
 {
     const struct act act = { .kind = ACT_TARGET, .job = job->id, .role = role, .n = n };
 
-    (void)plan_do(plan->cluster, &act, plan->now);
+    if (job->target[role] != n)
+        (void)plan_do(plan->cluster, &act, plan->now);
 }
 
 void plan_requeue(struct plan *plan, struct job *job, enum cause cause, const char *format, ...)

@@ -288,8 +288,9 @@ static void settle_ended(struct cluster *cluster, struct instant now)
     while (job != NULL && !job->settled && job != cluster->ended)
         job = job->ended_prev;
     for (; job != NULL; job = job->ended_next) {
-        if (!job->settled)
-            settle(cluster, job, now);
+        if (job->settled)
+            continue;
+        settle(cluster, job, now);
         (void)plan_do(cluster, &(struct act){ .kind = ACT_PAID, .job = job->id }, now);
     }
 }
