@@ -4,6 +4,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/plan/planned.h"
 #include "tests/unit/test.h"
 #include "tests/unit/types_world.h"
 
@@ -187,7 +188,7 @@ TEST(test_a_minimum_does_not_wait_for_an_exchange)
     world_plan(p.w);
     assert_int_equal(a->exchange.with, 0);
     assert_int_equal(b->exchange.with, 0);
-    assert_int_equal(a->learned->in_vain, 1); /* the next one twice as late */
+    assert_int_equal(planned_is(a)->in_vain, 1); /* the next one twice as late */
     work_s(&p, 30);
     assert_true(n_on(a, 0) + n_on(a, 1) >= 7);
     end(&p);

@@ -42,10 +42,6 @@ struct job_learned {
     bool lockstep;      /* its instances wait for the slowest one in every step */
     double evenness;    /* the job's speed by what it would be without stragglers: 0 .. 1 */
     uint64_t straggler; /* the slowest one, to be looked at by the next plan; 0: none */
-    bool moving;        /* it was stopped, and its slot is not free yet */
-    uint64_t moved_us;  /* when one was moved; 0: never */
-    uint64_t moved_off; /* digest of the node's name */
-    uint32_t in_vain; /* moves in a row off one node, to which it came back; exchanges, likewise */
     /* of a job without a queue: what its instances told of their steps (job_learn_steps) */
     uint64_t step_notes;
     double step_units, step_s;

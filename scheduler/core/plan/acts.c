@@ -63,19 +63,6 @@ void plan_stop(struct plan *plan, struct process *process, bool again, enum caus
     (void)plan_do(plan->cluster, &act, plan->now);
 }
 
-void plan_size(struct plan *plan, struct job *job, enum resize_reason reason, const char *format,
-               ...)
-{
-    char text[190];
-    const struct act act = { .kind = ACT_SIZE, .job = job->id, .resize = reason, .text = text };
-    va_list ap;
-
-    va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    (void)plan_do(plan->cluster, &act, plan->now);
-}
-
 void plan_target(struct plan *plan, struct job *job, uint32_t role, uint32_t n)
 {
     const struct act act = { .kind = ACT_TARGET, .job = job->id, .role = role, .n = n };
@@ -84,28 +71,46 @@ void plan_target(struct plan *plan, struct job *job, uint32_t role, uint32_t n)
         (void)plan_do(plan->cluster, &act, plan->now);
 }
 
-void plan_requeue(struct plan *plan, struct job *job, enum cause cause, const char *format, ...)
+/* With a sentence. */
+static void say(struct plan *plan, struct act *act, const struct job *job, const char *format,
+                va_list ap)
 {
     char text[JOB_REASON_SIZE];
-    const struct act act = { .kind = ACT_REQUEUE, .job = job->id, .cause = cause, .text = text };
-    va_list ap;
 
-    va_start(ap, format);
     (void)vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    (void)plan_do(plan->cluster, &act, plan->now);
+    act->job = job->id;
+    act->text = text;
+    (void)plan_do(plan->cluster, act, plan->now);
 }
 
-void plan_event(struct plan *plan, struct job *job, const char *event, const char *format, ...)
+void plan_size(struct plan *plan, const struct job *job, enum resize_reason reason,
+               const char *format, ...)
 {
-    char text[256];
-    const struct act act = { .kind = ACT_EVENT, .job = job->id, .event = event, .text = text };
     va_list ap;
 
     va_start(ap, format);
-    (void)vsnprintf(text, sizeof text, format, ap);
+    say(plan, &(struct act){ .kind = ACT_SIZE, .resize = reason }, job, format, ap);
     va_end(ap);
-    (void)plan_do(plan->cluster, &act, plan->now);
+}
+
+void plan_requeue(struct plan *plan, const struct job *job, enum cause cause, const char *format,
+                  ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    say(plan, &(struct act){ .kind = ACT_REQUEUE, .cause = cause }, job, format, ap);
+    va_end(ap);
+}
+
+void plan_event(struct plan *plan, const struct job *job, const char *event, const char *format,
+                ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    say(plan, &(struct act){ .kind = ACT_EVENT, .event = event }, job, format, ap);
+    va_end(ap);
 }
 
 void plan_touch(struct cluster *cluster, struct job *job)

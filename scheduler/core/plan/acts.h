@@ -33,13 +33,13 @@ bool plan_assign(struct plan *plan, struct job *job, uint32_t role, uint32_t ind
                  struct node *node);
 void plan_stop(struct plan *plan, struct process *process, bool again, enum cause cause,
                const char *reason);
-void plan_size(struct plan *plan, struct job *job, enum resize_reason reason, const char *format,
-               ...) __attribute__((format(printf, 4, 5)));
+void plan_size(struct plan *plan, const struct job *job, enum resize_reason reason,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
 void plan_target(struct plan *plan, struct job *job, uint32_t role, uint32_t n);
-void plan_requeue(struct plan *plan, struct job *job, enum cause cause, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-void plan_event(struct plan *plan, struct job *job, const char *event, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void plan_requeue(struct plan *plan, const struct job *job, enum cause cause, const char *format,
+                  ...) __attribute__((format(printf, 4, 5)));
+void plan_event(struct plan *plan, const struct job *job, const char *event, const char *format,
+                ...) __attribute__((format(printf, 4, 5)));
 void plan_touch(struct cluster *cluster, struct job *job);
 
 /* cluster_acts - those of the last plan; valid until the next one. acts_clear - nothing */

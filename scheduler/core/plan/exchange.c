@@ -32,6 +32,7 @@
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/straggler.h"
@@ -164,8 +165,8 @@ static void leave(struct plan *plan, struct process *process, const struct proce
                        "exchanged for a place on %.30s: about as fast, and %.30s gains",
                        other->node->name, other->job->spec->name);
     set_exchange(plan, job, other->job->id, process->role, process->index);
-    job->learned->moved_us = plan->now.now_us;
-    job->learned->moved_off = 0;
+    planned_of(job)->moved_us = plan->now.now_us;
+    planned_of(job)->moved_off = 0;
     plan_size(plan, job, RESIZE_MOVED, "an instance changes places with one of %.40s",
               other->job->spec->name);
     process_tell_move(plan, process,
@@ -205,7 +206,7 @@ static void let_go(struct plan *plan, struct job *job)
     if (was.with == 0)
         return;
     set_exchange(plan, job, 0, was.role, was.index);
-    job->learned->in_vain++;
+    planned_of(job)->in_vain++;
     if (slot != NULL)
         delay(plan, job, was.role, was.index, plan->now.now_us);
 }
@@ -251,7 +252,7 @@ static void settle(struct plan *plan, struct job *job, struct node *node)
         return;
     }
     set_exchange(plan, job, 0, job->exchange.role, job->exchange.index);
-    job->learned->in_vain = 0;
+    planned_of(job)->in_vain = 0;
     if (job->resize_why == NULL)
         plan_size(plan, job, RESIZE_MOVED, "the exchanged instance starts again");
 }

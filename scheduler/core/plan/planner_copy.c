@@ -44,6 +44,10 @@ static void copy_job(struct cluster *copy, const struct cluster *cluster, const 
     its->stuck_since_us = job->planned->stuck_since_us;
     its->held_back = job->planned->held_back;
     its->servers_until_us = job->planned->servers_until_us;
+    its->moving = job->planned->moving;
+    its->in_vain = job->planned->in_vain;
+    its->moved_us = job->planned->moved_us;
+    its->moved_off = job->planned->moved_off;
     if (job->filed && planned_verdict(job) != VERDICT_NONE)
         planned_tell(to, planned_verdict(job));
     if (!job_state_is_final(job->state))

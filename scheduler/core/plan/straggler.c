@@ -33,6 +33,7 @@
 #include "scheduler/core/plan/exchange.h"
 #include "scheduler/core/plan/placement_types.h"
 #include "scheduler/core/plan/plan.h"
+#include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/repair.h"
 #include "scheduler/core/plan/victims.h"
@@ -66,18 +67,19 @@ static bool can_spare(const struct job *job, uint32_t role)
            job_surplus(job) > 0;
 }
 
-static bool moved_lately(const struct job_learned *learned, struct instant now)
+static bool moved_lately(const struct job *job, struct instant now)
 {
-    uint64_t resizes_us = (uint64_t)(BETWEEN_RESIZES * learned->of.resize_s * USEC_PER_SEC);
+    const struct planned *its = planned_is(job);
+    uint64_t resizes_us = (uint64_t)(BETWEEN_RESIZES * job->learned->of.resize_s * USEC_PER_SEC);
 
-    return learned->moved_us != 0 && now.now_us - learned->moved_us <
-                                         MAX_OF(BETWEEN_US, resizes_us)
-                                             << MIN_OF(learned->in_vain, (uint32_t)DOUBLINGS_MAX);
+    return its->moved_us != 0 &&
+           now.now_us - its->moved_us < MAX_OF(BETWEEN_US, resizes_us)
+                                            << MIN_OF(its->in_vain, (uint32_t)DOUBLINGS_MAX);
 }
 
 bool job_can_move(const struct job *job, uint32_t role, struct instant now)
 {
-    return can_spare(job, role) && !moved_lately(job->learned, now);
+    return can_spare(job, role) && !moved_lately(job, now);
 }
 
 bool process_can_move(const struct process *process)
@@ -153,14 +155,14 @@ static struct room *better_place(const struct plan *plan, const struct process *
 }
 
 /* Its place may have been taken before its slot was free again, or it could not start there. */
-static void note_move(struct job_learned *learned, const struct node *from, struct instant now)
+static void note_move(struct job *job, const struct node *from, struct instant now)
 {
+    struct planned *its = planned_of(job);
     uint64_t off = digest_text(0, from->name);
 
-    learned->in_vain =
-        learned->moved_us != 0 && learned->moved_off == off ? learned->in_vain + 1 : 0;
-    learned->moved_off = off;
-    learned->moved_us = now.now_us;
+    its->in_vain = its->moved_us != 0 && its->moved_off == off ? its->in_vain + 1 : 0;
+    its->moved_off = off;
+    its->moved_us = now.now_us;
 }
 
 void process_tell_move(struct plan *plan, const struct process *process, const struct act *how)
@@ -211,11 +213,11 @@ static void move(struct plan *plan, struct process *process, struct room *room, 
                        room->name, exp(gain));
     process_tell_move(plan, process,
                       &(struct act){ .event = "process-moved", .text = reason, .n = slow });
-    note_move(job->learned, from, plan->now);
+    note_move(job, from, plan->now);
     if (!placed)
         plan_size(plan, job, RESIZE_MOVED, "%s is %s %s", name,
                   slow ? "slow on" : "faster elsewhere than on", from->name);
-    job->learned->moving = !placed;
+    planned_of(job)->moving = !placed;
     plan_stop(plan, process, !placed, CAUSE_MOVED, reason);
 }
 
@@ -224,7 +226,7 @@ static void come_back(struct plan *plan, struct job *job, uint32_t role)
 {
     if (job->counts[role].due > 0 && job->resize_why == NULL)
         plan_size(plan, job, RESIZE_MOVED, "the moved instance starts again");
-    job->learned->moving = job->counts[role].stopping > 0;
+    planned_of(job)->moving = job->counts[role].stopping > 0;
 }
 
 static void look_at(struct plan *plan, struct job *job)
@@ -236,7 +238,7 @@ static void look_at(struct plan *plan, struct job *job)
 
     if (job->exchange.with != 0)
         plan_exchange_goes_on(plan, job);
-    if (job->learned->moving && role >= 0)
+    if (planned_is(job)->moving && role >= 0)
         come_back(plan, job, (uint32_t)role);
     if (job->learned->straggler == 0)
         return;
@@ -268,7 +270,7 @@ void plan_stragglers(struct plan *plan)
     DL_FOREACH2(plan->cluster->touched, job, touched_next)
     {
         if (job->learned == NULL ||
-            (job->learned->straggler == 0 && !job->learned->moving && job->exchange.with == 0))
+            (job->learned->straggler == 0 && !planned_is(job)->moving && job->exchange.with == 0))
             continue;
         jobs = xreallocarray(jobs, n + 1, sizeof(*jobs));
         jobs[n++] = job;

@@ -63,7 +63,8 @@ static int speed_of(const struct process *process)
     return process->node->speeds[kind].level;
 }
 
-bool victim_before(const struct process *a, const struct process *b)
+/* Of two processes of one role: a goes first. */
+static bool victim_before(const struct process *a, const struct process *b)
 {
     uint64_t a_busy;
     uint64_t b_busy;

@@ -10,9 +10,6 @@ struct plan;
 struct process;
 struct resources;
 
-/* of two processes of one role: a goes first */
-bool victim_before(const struct process *a, const struct process *b);
-
 /* of two processes of any jobs: a goes first */
 bool gives_before(const struct plan *plan, const struct process *a, const struct process *b);
 
