@@ -65,7 +65,10 @@ status_of() { local status=0; "$@" >"$work/out" 2>"$work/err" </dev/null || stat
 cat >"$work/count.py" <<'END'
 import sys
 print("reads", flush=True)
-print("lines:", sum(1 for line in sys.stdin), flush=True)
+n = 0
+for n, line in enumerate(sys.stdin, 1):
+    print("line", n, flush=True)
+print("lines:", n, flush=True)
 END
 submit() { # PERSON NAME KIND ARGUMENT...
     local person=$1 name=$2 kind=$3
@@ -170,6 +173,7 @@ keys -l 'one'
 keys Enter
 keys -l 'two'
 keys Enter
+sees '^line 2' # Ctrl-C takes what a terminal still has
 keys C-c
 sees 'the job goes on'
 type_line 'clear; edl attach counts; echo status=$?'
