@@ -68,3 +68,14 @@ edl kill j
 wait $holder || true
 await 60 'nothing is left of the job' none "$left"
 await 60 'nor of its unit' none "systemctl list-units '$unit' --no-legend --plain"
+
+# a program in a unit reads what is typed, and edl-idle sees who works and who is there by the unit's groups
+edl submit --name types --cpu 100m --memory 64Mi --stdin -- sh -c 'read -r line; echo "got $line"' || fail 'no job'
+await 60 'it runs' job_is types running
+echo 'a line' | edl attach types >"$machines/out" 2>&1 || fail "it read nothing: $(cat "$machines/out")"
+grep -qx 'got a line' "$machines/out" || fail "it read: $(cat "$machines/out")"
+edl submit --name idles --cpu 100m --memory 64Mi -- edl-idle --idle 2s -- sleep 100000 || fail 'no job'
+edl submit --name place --cpu 100m --memory 64Mi -- edl-idle --sessions 4s || fail 'no job'
+await 60 'it runs' job_is place running
+edl exec place -- sleep 6 || fail "a place with somebody in it ended: $(edl logs place)"
+edl wait idles place --timeout 60 || fail "they end otherwise: $(edl logs idles; edl logs place)"
