@@ -19,13 +19,8 @@
 #include "shared/text_format.h"
 
 #define SUPERVISOR "edl-supervisor"
-#define ENVIRON_MAX (256 * 1024)
 #define GENERATIONS_MAX 100
 #define GROUPS_DEPTH 8
-
-/* what tells our process from all others of its node, in the order of no environment */
-static const char *const names[] = { "EDL_SOCKET", "EDL_JOB_ID", "EDL_ROLE", "EDL_INDEX",
-                                     "EDL_INCARNATION" };
 
 /* ---- whose group it is ---- */
 
@@ -85,33 +80,12 @@ static void choose_paths(struct group_use *use, bool has_identity)
             use->paths.legacy[i][0] = '\0';
 }
 
-/* take_identity - "\\0EDL_JOB_ID=7\\0EDL_ROLE=..", each with the end of the one before it */
-static bool take_identity(struct group_use *use)
-{
-    size_t size = 0;
-
-    for (size_t i = 0; i < ELEMENTS(names); i++) {
-        const char *value = getenv(names[i]);
-
-        if (value == NULL)
-            return false;
-        size += strlen(names[i]) + strlen(value) + 3;
-    }
-    use->identity = xcalloc(1, size);
-    for (size_t i = 0; i < ELEMENTS(names); i++)
-        use->identity_size +=
-            (size_t)snprintf(use->identity + use->identity_size, size - use->identity_size, "%s=%s",
-                             names[i], getenv(names[i])) +
-            1;
-    return true;
-}
-
 void group_use_begin(struct group_use *use)
 {
     struct cgroup_stat stat;
 
     *use = (struct group_use){ .absent = 0 };
-    choose_paths(use, take_identity(use));
+    choose_paths(use, identity_take(&use->identity, environ));
     if (use->paths.unified[0] != '\0' &&
         (!cgroup_stat_read(cgroup_unified_root(), cgroup_legacy_root(), &use->paths, &use->absent,
                            &stat) ||
@@ -121,8 +95,7 @@ void group_use_begin(struct group_use *use)
 
 void group_use_done(struct group_use *use)
 {
-    free(use->identity);
-    use->identity = NULL;
+    identity_clear(&use->identity);
 }
 
 bool group_use_is_ours(const struct group_use *use)
@@ -183,33 +156,6 @@ static bool look_at_group(struct group_use *use, pid_t helper, uint64_t helper_u
 
 /* ---- one process after the other ---- */
 
-static bool has_word(const char *environ, size_t size, const char *word, size_t word_size)
-{
-    for (const char *at = environ; (size_t)(environ + size - at) >= word_size; at++)
-        if ((at == environ || at[-1] == '\0') && memcmp(at, word, word_size) == 0)
-            return true;
-    return false;
-}
-
-/* has_identity - its environment is that of our process; only our account's can be read */
-static bool has_identity(const struct group_use *use, pid_t pid, char *room)
-{
-    _cleanup_free_ char *path = text_format("/proc/%d/environ", (int)pid);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t size = 0;
-    ssize_t n;
-
-    while (fd >= 0 && size < ENVIRON_MAX && (n = read(fd, room + size, ENVIRON_MAX - size)) > 0)
-        size += (size_t)n;
-    if (size == 0 || use->identity == NULL)
-        return false;
-    for (const char *word = use->identity; word < use->identity + use->identity_size;
-         word += strlen(word) + 1)
-        if (!has_word(room, size, word, strlen(word) + 1))
-            return false;
-    return true;
-}
-
 static const struct procfs_stat *find(const struct procfs_stat *list, size_t n, pid_t pid)
 {
     for (size_t i = 0; i < n; i++)
@@ -232,7 +178,6 @@ static bool is_below(const struct procfs_stat *list, size_t n, const struct proc
 static bool look_at_each(const struct group_use *use, pid_t helper, uint64_t *ret_used_us,
                          bool *ret_others)
 {
-    _cleanup_free_ char *room = xcalloc(1, ENVIRON_MAX);
     _cleanup_free_ struct procfs_stat *list = NULL;
     long ticks_per_s = sysconf(_SC_CLK_TCK);
     size_t n;
@@ -243,7 +188,7 @@ static bool look_at_each(const struct group_use *use, pid_t helper, uint64_t *re
     *ret_others = false;
     for (size_t i = 0; i < n; i++) {
         if (list[i].pid == getpid() || list[i].pid == helper || list[i].state == 'Z' ||
-            (!is_below(list, n, &list[i]) && !has_identity(use, list[i].pid, room)))
+            (!is_below(list, n, &list[i]) && !identity_is_of(&use->identity, list[i].pid)))
             continue;
         *ret_used_us += list[i].cpu_ticks * USEC_PER_SEC / (uint64_t)ticks_per_s;
         *ret_others = true;

@@ -13,12 +13,12 @@
 #include <sys/types.h>
 
 #include "agent/groups/cgroup.h"
+#include "agent/machine/identity.h"
 
 struct group_use {
     struct cgroup_paths paths; /* unified is "": not ours alone */
     uint32_t absent;           /* cgroup_stat_read */
-    char *identity;            /* owned; of our process, as in environ; NULL: none */
-    size_t identity_size;
+    struct identity identity;
 };
 
 void group_use_begin(struct group_use *use);

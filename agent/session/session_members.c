@@ -3,14 +3,18 @@
 #include "agent/session/session_members.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <unistd.h>
 
 #include "agent/groups/cgroup.h"
+#include "agent/machine/identity.h"
 #include "agent/machine/procfs_tree.h"
 #include "agent/session/session_target.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "shared/text_format.h"
 
 #define FOLDER_SIZE (CGROUP_PATH_SIZE + 64)
 #define DEPTH_MAX 16
@@ -50,6 +54,53 @@ static void add_below(struct session_members *members, const char *folder, unsig
             add_below(members, below, depth + 1);
 }
 
+/* take_identity - of the process, by its order; false: it may be others' as well */
+static bool take_identity(const struct session_target *target, struct identity *ret)
+{
+    json_t *env = json_object_get(target->order, "env");
+    char **words = xcalloc(json_object_size(env) + 1, sizeof *words);
+    const char *name;
+    size_t n = 0;
+    json_t *value;
+    bool taken;
+
+    json_object_foreach(env, name, value) if (json_is_string(value)) words[n++] =
+        text_format("%s=%s", name, json_string_value(value));
+    taken = geteuid() != 0 && identity_take(ret, words);
+    for (size_t i = 0; i < n; i++)
+        free(words[i]);
+    free(words);
+    return taken;
+}
+
+/* add_alike - what sessions started is below edl-session, not below the supervisor */
+static void add_alike(struct session_members *members, const struct session_target *target)
+{
+    _cleanup_free_ struct procfs_stat *list = NULL;
+    struct identity identity;
+    size_t n = 0;
+
+    if (!take_identity(target, &identity))
+        return;
+    (void)procfs_list(&list, &n);
+    for (size_t i = 0; i < n; i++)
+        if (identity_is_of(&identity, list[i].pid))
+            add(members, list[i].pid);
+    identity_clear(&identity);
+}
+
+static bool is_alike(pid_t pid, const struct session_target *target)
+{
+    struct identity identity;
+    bool is = false;
+
+    if (take_identity(target, &identity)) {
+        is = identity_is_of(&identity, pid);
+        identity_clear(&identity);
+    }
+    return is;
+}
+
 void session_members_find(const struct session_target *target, struct session_members *ret)
 {
     _cleanup_free_ struct procfs_stat *tree = NULL;
@@ -66,6 +117,7 @@ void session_members_find(const struct session_target *target, struct session_me
     (void)procfs_tree(target->record.pid, &tree, &n);
     for (size_t i = 0; i < n; i++)
         add(ret, tree[i].pid);
+    add_alike(ret, target);
 }
 
 static bool is_below_supervisor(pid_t pid, pid_t supervisor)
@@ -91,7 +143,7 @@ int session_members_hold(pid_t pid, const void *userdata)
         cgroup_paths_of(pid, &paths);
         is_member = cgroup_is_below(paths.unified, target->record.cgroup.unified);
     } else {
-        is_member = is_below_supervisor(pid, target->record.pid);
+        is_member = is_below_supervisor(pid, target->record.pid) || is_alike(pid, target);
     }
     return is_member ? pidfd : safe_close(pidfd);
 }

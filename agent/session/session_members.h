@@ -2,7 +2,8 @@
 /* session_members.h - the processes that a process of a job consists of
  *
  * Those of its control group and of those below, sessions among them; without one of its own those
- * below its supervisor. Used by: session_forward.c. */
+ * below its supervisor. Where we are not root, so that all are of one account, also those with its
+ * environment, which sessions have. Used by: session_forward.c. */
 #pragma once
 
 #include <stddef.h>

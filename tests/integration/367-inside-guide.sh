@@ -92,10 +92,6 @@ if [ ! -x /usr/sbin/sshd ] || [ ! -x /usr/bin/ssh ]; then
 elif getent passwd "$(id -u)" | grep -qE '(nologin|false)$'; then
     leave_out ssh 'this account is not to log in'
 fi
-if [ "$(id -u)" != 0 ]; then
-    echo 'left out: an agent that is not root does not know the port of a program of a session for one of the job'
-    grep -lE '[67]006' "$work"/blocks/*.sh | while read -r block; do rm "${block%.sh}".*; done
-fi
 run_blocks
 [ ! -e "$folder/copy.py" ] || cmp "$folder/train.py" "$folder/copy.py" || fail "scp brought something else"
 
