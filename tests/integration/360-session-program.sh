@@ -6,7 +6,7 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 jq -n '{name: "j", mode: "collective", env: {MARK: "a b=\"c\"\nd"},
-    roles: [{role: "worker", command: ["sh", "-c", "echo first; while :; do sleep 1000; done"], min: 1, max: 1, cpu: "200m", memory: "96Mi"}]}' >"$work/job.json"
+    roles: [{role: "worker", command: ["sh", "-c", "echo first; while :; do sleep 1000; done"], min: 1, max: 1, cpu: "1500m", memory: "96Mi"}]}' >"$work/job.json"
 edl submit "$work/job.json" >/dev/null
 await 60 'it runs' at_least j worker 1
 program=$(pids j worker)
