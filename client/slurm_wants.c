@@ -10,6 +10,7 @@
 
 #include "client/job_words.h"
 #include "client/text.h"
+#include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"
@@ -123,6 +124,17 @@ static int take_nice(struct slurm_wants *wants, const struct slurm_option *optio
     return 0;
 }
 
+/* take_wait - a flag of sbatch; to srun it gives a time, which the command would follow */
+static int take_wait(struct slurm_wants *wants, const struct slurm_option *option,
+                     const char *value, struct edl_error *error)
+{
+    if (wants->of_batch)
+        return take_flag(wants, option, value, error);
+    (void)edl_error_set(error, -EINVAL,
+                        "the time for processes that outlive the first one does nothing here");
+    return edl_error_remedy(error, "leave it out: the call ends with the last of its processes");
+}
+
 static int take_text(struct slurm_wants *wants, const struct slurm_option *option,
                      const char *value, struct edl_error *error)
 {
@@ -193,7 +205,7 @@ static const struct slurm_option options[] = {
       .take = take_text,
       .of_program = true,
       .field = offsetof(struct slurm_wants, job) },
-    PROGRAM("wait", 'W', take_flag, wait),
+    PROGRAM("wait", 'W', take_wait, wait),
     PROGRAM("parsable", 0, take_flag, parsable),
     PROGRAM("test-only", 0, take_flag, test_only),
     PROGRAM("pty", 0, take_flag, terminal),
@@ -246,7 +258,7 @@ static const char *value_of(const struct slurm_option *option, size_t n, char *c
     if (word[1] == '-' && equals != NULL)
         return option->is_flag ? NULL : equals + 1;
     if (option->is_flag)
-        return word[1] == '-' || word[2] == '\0' ? "" : NULL;
+        return "";
     if (word[1] != '-' && word[2] != '\0')
         return word + 2 + (word[2] == '=');
     return *at + 1 < n ? words[++*at] : NULL;
@@ -280,6 +292,28 @@ static int take_word(struct slurm_wants *wants, size_t n, char *const *words, bo
     return -EINVAL;
 }
 
+/* take_words - of one word; "-vv" and "-lu" are flags one by one, and the last letter may take a
+ * value */
+static int take_words(struct slurm_wants *wants, size_t n, char *const *words, bool of_script,
+                      size_t *at, struct edl_error *error)
+{
+    const char *word = words[*at];
+    const struct slurm_option *option = find(word);
+    int r = take_word(wants, n, words, of_script, at, error);
+
+    while (r == 0 && word[1] != '-' && option != NULL && option->is_flag && word[2] != '\0') {
+        _cleanup_free_ char *rest = text_format("-%s", word + 2);
+        char *const both[] = { rest, *at + 1 < n ? words[*at + 1] : NULL };
+        size_t used = 0;
+
+        option = find(rest);
+        r = take_word(wants, *at + 1 < n ? 2 : 1, both, of_script, &used, error);
+        *at += used;
+        word++;
+    }
+    return r;
+}
+
 int slurm_wants_read(struct slurm_wants *wants, size_t n, char *const *words, bool of_script,
                      size_t *ret_n, struct edl_error *error)
 {
@@ -292,7 +326,7 @@ int slurm_wants_read(struct slurm_wants *wants, size_t n, char *const *words, bo
             at++;
             break;
         }
-        r = take_word(wants, n, words, of_script, &at, error);
+        r = take_words(wants, n, words, of_script, &at, error);
         if (r < 0)
             return r;
     }

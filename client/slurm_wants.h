@@ -19,8 +19,9 @@ struct slurm_wants {
     uint64_t memory_bytes, memory_per_cpu_bytes; /* of a node, of a core */
     uint64_t gpus, gpus_per_node, gpus_per_task; /* of the job */
     /* what the program does, and no job */
-    char *wrap; /* the command in the place of a script; owned, as the next one */
-    char *job;  /* beside which srun runs */
+    char *wrap;    /* the command in the place of a script; owned, as the next one */
+    char *job;     /* beside which srun runs */
+    bool of_batch; /* sbatch reads them: the caller's to say before */
     bool wait, parsable, test_only, terminal;
 };
 

@@ -149,7 +149,7 @@ static void batch(const struct slurm_wants *wants, const char *script, char *con
 
 int slurm_sbatch(int argc, char **argv)
 {
-    struct slurm_wants wants = { 0 };
+    struct slurm_wants wants = { .of_batch = true };
     struct input_script input = { .path = NULL };
     struct word_list words = { 0 };
     size_t n = 0;

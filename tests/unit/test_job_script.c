@@ -131,6 +131,57 @@ TEST(test_no_line_is_taken_without_effect)
     }
 }
 
+/* what srun or sbatch reads in front of a command, or the error with its remedy; *ret_n: words */
+static char *wanted(char *const *words, size_t n, bool of_batch, size_t *ret_n)
+{
+    struct slurm_wants wants = { .of_batch = of_batch };
+    struct edl_error error = { 0 };
+    char *text;
+
+    *ret_n = 0;
+    if (slurm_wants_read(&wants, n, words, false, ret_n, &error) < 0)
+        text = text_format("%s; %s", error.text, error.remedy);
+    else
+        text = text_format("tasks %d wait %d", (int)wants.tasks, (int)wants.wait);
+    slurm_wants_clear(&wants);
+    return text;
+}
+
+TEST(test_flags_share_a_word)
+{
+    static const struct {
+        const char *words[4];
+        bool of_batch;
+        const char *said;
+        size_t n;
+    } cases[] = {
+        { { "-vv", "true" }, false, "tasks 0 wait 0", 1 },
+        { { "-lu", "-Qvvn4", "true" }, false, "tasks 4 wait 0", 2 },
+        { { "-vn", "3", "true" }, false, "tasks 3 wait 0", 2 },
+        { { "-vW", "x.sh" }, true, "tasks 0 wait 1", 1 },
+        { { "-vn" }, false, "--ntasks needs a value", 0 },
+        { { "-vx" }, false, "the option -x of Slurm does nothing", 0 },
+        { { "-v=3" }, false, "the option - of Slurm does nothing", 0 },
+        { { "-W", "60", "true" }, false, "--wait: the time for processes", 0 },
+        { { "-W60", "true" }, false, "leave it out: the call ends", 0 },
+        { { "-vW", "true" }, false, "leave it out: the call ends", 0 },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        char *words[4];
+        size_t n = 0, read;
+        _cleanup_free_ char *text = NULL;
+
+        for (; n < 4 && cases[i].words[n] != NULL; n++)
+            words[n] = xstrdup(cases[i].words[n]);
+        text = wanted(words, n, cases[i].of_batch, &read);
+        if (strstr(text, cases[i].said) == NULL || read != cases[i].n)
+            fail_msg("%s: %zu %s", words[0], read, text);
+        while (n > 0)
+            free(words[--n]);
+    }
+}
+
 static char *start_of(const char *text, size_t size, bool always, int *ret)
 {
     struct edl_error error = { 0 };
