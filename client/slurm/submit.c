@@ -192,13 +192,42 @@ static int run_inside(const struct slurm_wants *wants, char **command)
     return slurm_fail("srun", &error);
 }
 
+/* Which start of which process printed last, and whether its line is whole. */
+struct printed {
+    char *who; /* owned; NULL: nobody's */
+    bool in_line;
+};
+
+static void end_line(struct printed *printed)
+{
+    if (printed->in_line)
+        (void)fputc('\n', stdout);
+    printed->in_line = false;
+}
+
+/* take_output - each process's lines whole; what edl says of them is none of the program's */
 static void take_output(const json_t *value, void *userdata)
 {
-    (void)userdata;
-    if (json_object_get(value, "text") != NULL && json_object_get(value, "role") != NULL) {
-        (void)fputs(json_text(value, "text"), stdout);
-        (void)fflush(stdout);
+    const char *text = json_text(value, "text"), *role = json_text(value, "role");
+    size_t n = json_string_length(json_object_get(value, "text"));
+    struct printed *printed = userdata;
+    char *who;
+
+    if (*role == '\0' || n == 0)
+        return;
+    if (json_is_true(json_object_get(value, "notice"))) {
+        (void)fprintf(stderr, "%s%s", text, text[n - 1] == '\n' ? "" : "\n");
+        return;
     }
+    who = text_format("%s-%" PRIu64 "-%" PRIu64, role, json_u64(value, "index"),
+                      json_u64(value, "incarnation"));
+    if (printed->who == NULL || !streq(printed->who, who))
+        end_line(printed);
+    free(printed->who);
+    printed->who = who;
+    (void)fwrite(text, 1, n, stdout);
+    (void)fflush(stdout);
+    printed->in_line = text[n - 1] != '\n';
 }
 
 /* run_beside - in a job that runs: with a terminal, or without one */
@@ -279,6 +308,7 @@ static int open_shell(const char *program, const struct slurm_wants *wants)
 static int run_outside(const struct slurm_wants *wants, char *const *command, size_t n)
 {
     struct word_list words = { 0 };
+    struct printed printed = { .who = NULL };
     int status;
 
     add(&words, "submit");
@@ -288,7 +318,8 @@ static int run_outside(const struct slurm_wants *wants, char *const *command, si
     add_all(&words, wants->words.words, wants->words.n);
     add(&words, "--");
     add_all(&words, command, n);
-    status = slurm_edl_json(&words, take_output, NULL);
+    status = slurm_edl_json(&words, take_output, &printed);
+    free(printed.who);
     word_list_clear(&words);
     return status;
 }

@@ -64,6 +64,12 @@ scancel "$first"
 await 30 'the third runs' third_runs
 scancel "$((first + 1))" "$third"
 edl wait "$after" >/dev/null || fail 'what waited for any end failed'
+# an unfinished line gets an end before another rank's output, and what edl says of a line is no output
+srun -n 2 printf 'no end' >"$work/out"
+printf 'no end\nno end' | cmp - "$work/out" || fail "two ranks without line ends: $(cat "$work/out")"
+srun sh -c 'head -c 1500000 /dev/zero | tr "\0" x' >"$work/out" 2>"$work/said"
+[ "$(tr -d x <"$work/out" | wc -c)" = 0 ] && [ "$(wc -c <"$work/out")" = 1500000 ] || fail "a long line has $(wc -c <"$work/out") bytes, and $(tr -d x <"$work/out")"
+grep -qF 'is longer than 1 MiB' "$work/said" || fail "of a long line it says $(cat "$work/said")"
 # in a job srun is the command
 [ "$(srun --export=PATH srun echo inside)" = inside ] || fail 'srun in a job does not run the command'
 cluster_stop
