@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/job_view.h"
@@ -14,6 +16,7 @@
 #include "client/verb.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/job_spec.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
 
@@ -113,6 +116,157 @@ int array_find(struct server *server, const char *name, json_t **ret)
         status = report_answer(&answer);
     http_answer_clear(&answer);
     return status;
+}
+
+/* ---- by the number of its first job ---- */
+
+/* read_number - "12" or "12_3"; *ret_index: -1: none is said */
+static bool read_number(const char *word, uint64_t *ret_id, int64_t *ret_index)
+{
+    const char *line = strchr(word, '_');
+    _cleanup_free_ char *id = text_format("%.*s", (int)strcspn(word, "_"), word);
+    uint64_t index = 0;
+
+    if (parse_u64(id, ret_id) < 0 ||
+        (line != NULL && (parse_u64(line + 1, &index) < 0 || index > INT32_MAX)))
+        return false;
+    *ret_index = line != NULL ? (int64_t)index : -1;
+    return true;
+}
+
+/* ask_quietly - NULL: there is none, which whoever asks next is told */
+static json_t *ask_quietly(struct server *server, uint64_t id)
+{
+    _cleanup_free_ char *path = text_format("/jobs/%" PRIu64, id);
+    struct http_call call = { .method = "GET", .path = path };
+    struct http_answer answer = { 0 };
+    json_t *job =
+        server_call(server, &call, &answer) == STATUS_OK ? json_incref(answer.json) : NULL;
+
+    http_answer_clear(&answer);
+    return job;
+}
+
+/* run_from - the jobs that follow from `first` on, n of them; NULL: it is not the first, or some
+ * are not known any more */
+static json_t *run_from(const json_t *listed, const json_t *first, uint64_t n)
+{
+    uint64_t id = json_u64(first, "id"), index = index_of(first);
+    json_t *jobs = json_array();
+    bool begins = true;
+    size_t i;
+    json_t *job;
+
+    json_array_foreach(listed, i, job)
+    {
+        uint64_t at = json_u64(job, "id");
+
+        if (at + 1 == id && index_of(job) + 1 == index)
+            begins = false;
+        if (at >= id && at - id < n && index_of(job) - index == at - id)
+            (void)json_array_append(jobs, job);
+    }
+    if (begins && json_array_size(jobs) == n)
+        return jobs;
+    json_decref(jobs);
+    return NULL;
+}
+
+static void keep_index(json_t *jobs, uint64_t index)
+{
+    for (size_t i = json_array_size(jobs); i > 0; i--)
+        if (index_of(json_array_get(jobs, i - 1)) != index)
+            (void)json_array_remove(jobs, i - 1);
+}
+
+int array_begun(struct server *server, const char *word, char **ret_name, json_t **ret_jobs)
+{
+    _cleanup_json_ json_t *first = NULL, *answer = NULL;
+    _cleanup_free_ char *whose = NULL, *segment = NULL, *path = NULL;
+    const json_t *array;
+    int64_t index;
+    uint64_t id;
+    int status;
+
+    *ret_name = NULL;
+    *ret_jobs = NULL;
+    if (!read_number(word, &id, &index) || (first = ask_quietly(server, id)) == NULL)
+        return STATUS_OK;
+    array = json_object_get(json_object_get(first, "spec"), "array");
+    if (array == NULL)
+        return STATUS_OK;
+    whose = text_format("%s/%s", json_text(first, "user"), json_text(array, "name"));
+    segment = text_url_segment(whose);
+    path = text_format("/jobs?state=all&array=%s", segment);
+    status = server_list(server, path, "jobs", &answer);
+    if (status != STATUS_OK)
+        return status;
+    *ret_jobs = run_from(json_object_get(answer, "jobs"), first, json_u64(array, "jobs"));
+    if (*ret_jobs != NULL && index >= 0)
+        keep_index(*ret_jobs, (uint64_t)index);
+    if (*ret_jobs != NULL)
+        *ret_name = xstrdup(json_text(array, "name"));
+    return STATUS_OK;
+}
+
+/* is_newest - whether the name means these jobs */
+static bool is_newest(struct server *server, const char *name, const json_t *jobs)
+{
+    _cleanup_json_ json_t *meant = NULL;
+
+    return array_find(server, name, &meant) == STATUS_OK && meant != NULL &&
+           json_array_size(meant) == json_array_size(jobs) &&
+           json_u64(json_array_get(meant, 0), "id") == json_u64(json_array_get(jobs, 0), "id");
+}
+
+/* say_jobs - by a name, or by their numbers with colons between */
+static int say_jobs(struct server *server, const char *name, const json_t *jobs, FILE *out,
+                    struct edl_error *error)
+{
+    size_t n = json_array_size(jobs);
+
+    if (n > 1 && is_newest(server, name, jobs)) {
+        (void)fputs(name, out);
+        return 0;
+    }
+    if (n == 0 || n > JOB_AFTER_MAX) {
+        (void)edl_error_set(error, -EINVAL,
+                            n == 0 ? "the array %.80s has no job of that index"
+                                   : "a newer job or array is called %.80s",
+                            name);
+        return edl_error_remedy(error, "edl ps --all --array NAME lists its jobs; name up to %d",
+                                JOB_AFTER_MAX);
+    }
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, "%s%" PRIu64, i > 0 ? ":" : "", json_u64(json_array_get(jobs, i), "id"));
+    return 0;
+}
+
+int array_dependency(struct server *server, const char *dependency, char **ret,
+                     struct edl_error *error)
+{
+    size_t size = 0;
+    FILE *out = open_memstream(ret, &size);
+    int r = 0;
+
+    if (out == NULL)
+        abort();
+    for (const char *at = dependency; r == 0; at++) {
+        size_t n = strcspn(at, ":,?");
+        _cleanup_free_ char *word = text_format("%.*s", (int)n, at), *name = NULL;
+        _cleanup_json_ json_t *jobs = NULL;
+
+        if (array_begun(server, word, &name, &jobs) == STATUS_OK && jobs != NULL)
+            r = say_jobs(server, name, jobs, out, error);
+        else
+            (void)fputs(word, out);
+        at += n;
+        if (*at == '\0')
+            break;
+        (void)fputc(*at, out);
+    }
+    (void)fclose(out);
+    return r;
 }
 
 static bool is_of_group(const json_t *group, const json_t *job)

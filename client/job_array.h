@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+struct edl_error;
 struct server;
 
 /* array_find - *ret: NULL when the name is a job's, else the array's jobs as GET /jobs lists them,
@@ -17,6 +18,17 @@ int array_find(struct server *server, const char *name, json_t **ret);
 /* array_of - those of a list of jobs, by their numbers, that were submitted last and by one user
  * under that name: numbers and indexes rise together. New reference. user: NULL: of whoever */
 json_t *array_of(const json_t *jobs, const char *user);
+
+/* array_begun - by a number as scripts of Slurm keep it: "12" begins an array where its jobs follow
+ * from 12 on, "12_3" is the job of index 3 of that array. *ret_jobs: all of them, or that one, by
+ * their numbers; new reference. NULL: the word is something else. *ret_name: of the array, the
+ * caller's to free. Returns enum status; a job that is not there is no failure here. */
+int array_begun(struct server *server, const char *word, char **ret_name, json_t **ret_jobs);
+
+/* array_dependency - "afterok:12" with the array in the place of a number that begins one; *ret:
+ * the caller's to free. -EINVAL with remedy: neither its name nor its numbers can say it */
+int array_dependency(struct server *server, const char *dependency, char **ret,
+                     struct edl_error *error);
 
 /* array_groups - [{"state", "reason_code", "reason", "jobs": [...]}, ...]: jobs of one state and
  * one reason together, in the order of the first of each; new reference. Those that wait are told

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/job_array.h"
 #include "client/job_build.h"
 #include "client/job_command.h"
 #include "client/job_folder.h"
@@ -245,11 +246,11 @@ static int settle_tasks(struct job_build *build, const struct job_tasks *tasks,
     return 0;
 }
 
-int job_from_command(const struct server *server, const struct job_options *options,
+int job_from_command(struct server *server, const struct job_options *options,
                      const struct option_words *arguments, char **ret, char **ret_workspace,
                      struct edl_error *error)
 {
-    _cleanup_free_ char *workspace = NULL;
+    _cleanup_free_ char *workspace = NULL, *dependency = NULL;
     struct job_build build = {
         .name = options->name,
         .dataset = options->dataset,
@@ -273,7 +274,6 @@ int job_from_command(const struct server *server, const struct job_options *opti
         .mode = options->mode,
         .priority = options->priority,
         .nodes = options->nodes,
-        .dependency = options->dependency,
         .exports = options->exports,
         .name_like = options->name_like,
         .output = options->output,
@@ -288,6 +288,9 @@ int job_from_command(const struct server *server, const struct job_options *opti
     int r = choose_workspace(server, options->workspace, &workspace, error);
 
     build.workspace = workspace;
+    if (r == 0 && options->dependency != NULL)
+        r = array_dependency(server, options->dependency, &dependency, error);
+    build.dependency = dependency;
     if (r == 0)
         r = settle_tasks(&build, &options->tasks, error);
     if (r == 0)

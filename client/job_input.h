@@ -100,7 +100,7 @@ int job_read_document(const struct invocation *invocation, const char *path, cha
 /* job_from_command - the document of a command, for that server; *ret, *ret_workspace: new strings
  * Without a workspace it is the current folder, or private where that is root's alone and jobs are
  * not: a note tells. Asks the server nothing. */
-int job_from_command(const struct server *server, const struct job_options *options,
+int job_from_command(struct server *server, const struct job_options *options,
                      const struct option_words *arguments, char **ret, char **ret_workspace,
                      struct edl_error *error);
 

@@ -53,7 +53,7 @@ static const struct options_table table = { .program = "sacct",
                                             .ours = job_words_ours };
 
 struct sacct {
-    const struct sacct_options *options;
+    struct sacct_options *options;
     const struct slurm_field *fields[FIELDS_MAX];
     char *names[FIELDS_MAX + 1]; /* owned */
     size_t n;
@@ -168,8 +168,19 @@ static void print_jobs(const struct sacct *sacct, struct server *server, const j
         table_print(shown, stdout);
 }
 
+/* expand - arrays in the place of the numbers that begin them; *ret: owned by the caller */
+static int expand(struct server *server, struct sacct_options *options, char **ret)
+{
+    int status = options->jobs != NULL ? slurm_jobs(server, options->jobs, ret) : 0;
+
+    if (*ret != NULL)
+        options->jobs = *ret;
+    return status;
+}
+
 static int ask(struct sacct *sacct)
 {
+    _cleanup_free_ char *jobs = NULL;
     _cleanup_json_ json_t *answer = NULL, *caller = NULL;
     struct server server;
     int status = slurm_open(&server);
@@ -178,6 +189,8 @@ static int ask(struct sacct *sacct)
         return 1;
     if (!sacct->options->all_users && sacct->options->users == NULL)
         status = server_get(&server, &caller, "/whoami");
+    if (status == 0)
+        status = expand(&server, sacct->options, &jobs);
     if (status == 0)
         status = server_list(&server, "/jobs?state=all", "jobs", &answer);
     if (status == 0) {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common.c - what the commands of Slurm share: options, errors, the scheduler; see slurm.h */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/job_array.h"
 #include "client/job_words.h"
+#include "client/json_read.h"
 #include "client/options.h"
 #include "client/server.h"
 #include "client/slurm/slurm.h"
+#include "client/text.h"
 #include "client/word_list.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -88,4 +92,29 @@ bool slurm_is_in(const char *list, const char *word)
         if (strcspn(at, ",") == length && strncmp(at, word, length) == 0)
             return true;
     return false;
+}
+
+int slurm_jobs(struct server *server, const char *list, char **ret)
+{
+    size_t size = 0;
+    FILE *out = open_memstream(ret, &size);
+    int status = 0;
+
+    if (out == NULL)
+        abort();
+    for (const char *at = list; status == 0 && *at != '\0';) {
+        size_t n = strcspn(at, ","), i;
+        _cleanup_free_ char *word = text_format("%.*s", (int)n, at), *name = NULL;
+        _cleanup_json_ json_t *jobs = NULL;
+        json_t *job;
+
+        status = array_begun(server, word, &name, &jobs);
+        if (status == 0 && json_array_size(jobs) == 0)
+            (void)fprintf(out, "%s,", word);
+        json_array_foreach(jobs, i, job)(void) fprintf(out, "%" PRIu64 ",", json_u64(job, "id"));
+        at += n;
+        at += *at == ',';
+    }
+    (void)fclose(out);
+    return status;
 }

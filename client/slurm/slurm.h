@@ -41,6 +41,11 @@ int slurm_open(struct server *ret);
 /* slurm_is_in - whether a word is in a list with commas between; NULL: in none */
 bool slurm_is_in(const char *list, const char *word);
 
+/* slurm_jobs - a list of numbers with commas between; one that begins an array stands for all its
+ * jobs, "12_3" for that of index 3. *ret: as numbers, the caller's to free. What is no number stays
+ * as it is. 0 or an exit status */
+int slurm_jobs(struct server *server, const char *list, char **ret);
+
 /* ---- fields.c: what a job shows ---- */
 
 struct slurm_job {

@@ -88,24 +88,27 @@ static int keep_input(struct input_script *ret)
 
 /* What edl submit answered. */
 struct accepted {
-    uint64_t id;
+    uint64_t id, last_id; /* the same of one job */
 };
 
 static void take_accepted(const json_t *value, void *userdata)
 {
     struct accepted *accepted = userdata;
 
-    if (json_u64(value, "id") != 0 && accepted->id == 0)
-        accepted->id = json_u64(value, "id");
+    if (json_u64(value, "id") == 0 || accepted->id != 0)
+        return;
+    accepted->id = json_u64(value, "id");
+    accepted->last_id = MAX_OF(accepted->id, json_u64(json_object_get(value, "array"), "last_id"));
 }
 
-static int wait_for(uint64_t id)
+static int wait_for(const struct accepted *accepted)
 {
     struct word_list words = { 0 };
     int status;
 
     add(&words, "wait");
-    word_list_take(&words, text_format("%" PRIu64, id));
+    for (uint64_t id = accepted->id; id <= accepted->last_id; id++)
+        word_list_take(&words, text_format("%" PRIu64, id));
     status = slurm_edl(&words, true);
     word_list_clear(&words);
     return status;
@@ -121,7 +124,7 @@ static int send(const struct slurm_wants *wants, const struct word_list *words)
     (void)printf(wants->parsable ? "%" PRIu64 "\n" : "Submitted batch job %" PRIu64 "\n",
                  accepted.id);
     (void)fflush(stdout);
-    return wants->wait ? wait_for(accepted.id) : 0;
+    return wants->wait ? wait_for(&accepted) : 0;
 }
 
 /* batch - the call of edl for a script and its arguments, or for --wrap */
