@@ -2,10 +2,13 @@
 /* queue.c - squeue and scancel; see slurm.h */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/job_array.h"
 #include "client/job_states.h"
+#include "client/job_view.h"
 #include "client/job_words.h"
 #include "client/json_read.h"
 #include "client/options.h"
@@ -94,11 +97,16 @@ static int list(struct server *server, struct queue_options *options, json_t **r
 {
     bool all = !job_states_are_active(options->state_set);
     _cleanup_json_ json_t *answer = NULL, *caller = NULL;
+    _cleanup_free_ char *numbers = NULL;
     json_t *jobs = json_array();
     size_t i;
     json_t *job;
 
     *ret = jobs;
+    if (options->jobs != NULL && slurm_jobs(server, options->jobs, &numbers) != 0)
+        return 1;
+    if (numbers != NULL)
+        options->jobs = numbers;
     if (options->mine && server_get(server, &caller, "/whoami") != 0)
         return 1;
     if (server_list(server, all ? "/jobs?state=all" : "/jobs?state=active", "jobs", &answer) != 0)
@@ -110,7 +118,7 @@ static int list(struct server *server, struct queue_options *options, json_t **r
         if (is_wanted(options, job))
             (void)json_array_append(jobs, job);
     }
-    options->user = NULL;
+    options->user = options->jobs = NULL;
     return 0;
 }
 
@@ -211,23 +219,112 @@ int slurm_squeue(int argc, char **argv)
 
 /* ---- scancel ---- */
 
-static int add_filtered(struct queue_options *options, struct word_list *kill)
+/* put_numbers - of what a word names, with commas behind; an exit status */
+static int put_numbers(struct server *server, const char *word, FILE *out)
 {
-    _cleanup_json_ json_t *jobs = NULL;
-    struct server server;
+    bool is_number = strspn(word, "0123456789_") == strlen(word);
+    _cleanup_free_ char *path = job_path(word, "");
+    _cleanup_json_ json_t *jobs = NULL, *one = NULL;
     size_t i;
     json_t *job;
-    int status = slurm_open(&server);
+
+    if (is_number) {
+        (void)fprintf(out, "%s,", word);
+        return 0;
+    }
+    if (array_find(server, word, &jobs) != 0)
+        return 1;
+    if (jobs == NULL && server_get(server, &one, "%s", path) != 0)
+        return 1;
+    if (one != NULL)
+        (void)fprintf(out, "%" PRIu64 ",", json_u64(one, "id"));
+    json_array_foreach(jobs, i, job)(void) fprintf(out, "%" PRIu64 ",", json_u64(job, "id"));
+    return 0;
+}
+
+/* join - the words as a list of numbers; the caller's to free. NULL: there are none */
+static int join(struct server *server, const struct option_words *words, char **ret)
+{
+    size_t size = 0;
+    FILE *out = words->n_args > 0 ? open_memstream(ret, &size) : NULL;
+    int status = 0;
+
+    for (size_t i = 0; status == 0 && out != NULL && i < words->n_args; i++)
+        status = put_numbers(server, words->args[i], out);
+    if (out != NULL)
+        (void)fclose(out);
+    return status;
+}
+
+/* add_word - without filters: a name, a number, or of one that begins an array all its jobs that
+ * are not over */
+static int add_word(struct server *server, const char *word, struct word_list *kill)
+{
+    _cleanup_json_ json_t *jobs = NULL;
+    _cleanup_free_ char *name = NULL;
+    size_t i;
+    json_t *job;
+    int status = array_begun(server, word, &name, &jobs);
+
+    if (status == 0 && json_array_size(jobs) == 0)
+        word_list_take(kill, xstrdup(word));
+    json_array_foreach(jobs, i, job)
+    {
+        if (!job_is_final(job))
+            word_list_take(kill, text_format("%" PRIu64, json_u64(job, "id")));
+    }
+    return status;
+}
+
+/* add_filtered - what is named and matches; where nothing is named, what is the caller's or of the
+ * named users, and matches */
+static int add_filtered(struct server *server, struct queue_options *options,
+                        const struct option_words *words, struct word_list *kill)
+{
+    _cleanup_json_ json_t *jobs = NULL;
+    _cleanup_free_ char *named = NULL;
+    size_t i;
+    json_t *job;
+    int status = join(server, words, &named);
 
     if (status != 0)
         return status;
-    status = list(&server, options, &jobs);
-    server_clear(&server);
+    options->jobs = named;
+    if (named == NULL && options->user == NULL)
+        options->mine = true;
+    status = list(server, options, &jobs);
     json_array_foreach(jobs, i, job)
     {
-        if (!streq(json_text(job, "state"), "stopping"))
+        if (!job_is_final(job) && !streq(json_text(job, "state"), "stopping"))
             word_list_take(kill, text_format("%" PRIu64, json_u64(job, "id")));
     }
+    return status;
+}
+
+static bool has_filter(const struct queue_options *options)
+{
+    return options->user != NULL || options->mine || options->states != NULL ||
+           options->name != NULL;
+}
+
+/* choose - what is to be killed; an exit status */
+static int choose(struct queue_options *options, const struct option_words *words,
+                  struct word_list *kill)
+{
+    struct server server;
+    int status = 0;
+
+    if (!has_filter(options) && words->n_args == 0)
+        return slurm_fail("scancel", &(struct edl_error){ .text = "which job?",
+                                                          .remedy = "scancel ID, or scancel -u "
+                                                                    "USER" });
+    if (read_states("scancel", options) != 0 || slurm_open(&server) != 0)
+        return 1;
+    if (has_filter(options))
+        status = add_filtered(&server, options, words, kill);
+    for (size_t i = 0; !has_filter(options) && status == 0 && i < words->n_args; i++)
+        status = add_word(&server, words->args[i], kill);
+    server_clear(&server);
     return status;
 }
 
@@ -241,14 +338,7 @@ int slurm_scancel(int argc, char **argv)
     if (status != 0)
         return status - 1;
     word_list_take(&kill, xstrdup("kill"));
-    for (size_t i = 0; i < words.n_args; i++)
-        word_list_take(&kill, xstrdup(words.args[i]));
-    if (options.user != NULL || options.mine || options.states != NULL || options.name != NULL)
-        status = read_states("scancel", &options) != 0 ? 1 : add_filtered(&options, &kill);
-    else if (words.n_args == 0)
-        status = slurm_fail("scancel", &(struct edl_error){ .text = "which job?",
-                                                            .remedy = "scancel ID, or scancel -u "
-                                                                      "USER" });
+    status = choose(&options, &words, &kill);
     if (status == 0 && kill.n > 1)
         status = slurm_edl(&kill, true);
     option_words_clear(&words);

@@ -53,17 +53,41 @@ job=$(printf '#!/bin/sh\n#SBATCH -J found\nsleep 300\n' | sbatch --parsable)
 scancel -n found
 edl wait "$job" >/dev/null || true
 [ "$(sacct -n -P -j "$job" -o State)" = CANCELLED ] || fail 'it was not cancelled'
-# of an array so many run at once, and what waits for its end begins when one of them was cancelled, too
+# a filter narrows the jobs that are named, and names the caller's own where none is
+job=$(sbatch --parsable -J other --wrap 'sleep 300')
+job2=$(sbatch --parsable -J narrow --wrap 'sleep 300')
+both_run() { [ "$(squeue -h -t R -j "$job,$job2" -o %i | wc -l)" = 2 ]; }
+await 30 'both run' both_run
+scancel -t PENDING "$job"
+scancel -n narrow "$job"
+scancel -n other -u nobody-here
+both_run || fail "a job was cancelled that the filter leaves out: $(sacct -n -P -j "$job,$job2" -o JobID,State)"
+scancel -t RUNNING "$job"
+edl wait "$job" >/dev/null || true
+[ "$(squeue -h -o %i)" = "$job2" ] || fail "scancel -t RUNNING $job leaves $(squeue -h)"
+edl user add ann >/dev/null
+(umask 077 && edl token create --user ann >"$work/ann.token" 2>/dev/null)
+EDL_TOKEN_FILE=$work/ann.token scancel -t RUNNING || fail 'without a name it reaches for the jobs of others'
+[ "$(squeue -h -o %i)" = "$job2" ] || fail 'a job of somebody else was cancelled'
+scancel "$job2"
+edl wait "$job2" >/dev/null || true
+
+# of an array so many run at once; the number that sbatch prints stands for all of its jobs
 first=$(printf '#!/bin/sh\n#SBATCH -J few -a 1-3%%2\nsleep 300\n' | sbatch --parsable)
-after=$(sbatch --parsable --dependency="afterany:$first:$((first + 1)):$((first + 2))" --wrap 'echo after')
+after=$(sbatch --parsable --dependency="afterany:$first" --wrap 'echo after')
 third=$((first + 2))
 third_waits() { [ "$(squeue -h -j "$third" -o %r)" = Dependency ]; }
 third_runs() { [ "$(squeue -h -j "$third" -o %T)" = RUNNING ]; }
 await 30 'the third waits for the first' third_waits
-scancel "$first"
+[ "$(squeue -h -j "$first" -o %i | paste -sd' ')" = "$first $((first + 1)) $third" ] || fail "squeue of the array: $(squeue -h -j "$first")"
+scancel "${first}_1"
 await 30 'the third runs' third_runs
-scancel "$((first + 1))" "$third"
+[ "$(squeue -h -j "$after" -o %r)" = Dependency ] || fail 'what waits for the array began after its first job'
+scancel "$first"
 edl wait "$after" >/dev/null || fail 'what waited for any end failed'
+[ "$(sacct -n -P -j "$first" -o State | uniq -c | xargs)" = '3 CANCELLED' ] || fail "sacct of the array: $(sacct -n -P -j "$first")"
+first=$(sbatch --parsable --wait -a 1-3 --wrap 'echo "$EDL_ARRAY_INDEX"')
+[ "$(sacct -n -P -j "$first" -o State | uniq -c | xargs)" = '3 COMPLETED' ] || fail "sbatch --wait ended before its array: $(sacct -n -P -j "$first")"
 # an unfinished line gets an end before another rank's output, and what edl says of a line is no output
 srun -n 2 printf 'no end' >"$work/out"
 printf 'no end\nno end' | cmp - "$work/out" || fail "two ranks without line ends: $(cat "$work/out")"
