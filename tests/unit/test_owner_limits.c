@@ -10,6 +10,8 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/owner_limits.h"
+#include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/plan/planned.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -255,6 +257,69 @@ TEST(test_ten_thousand_wait)
     world_run(w, 3);
     assert_int_equal(held_by(w, "ann"), 4 * CORE);
     assert_string_equal(job->reason_code, "owner-limit");
+    world_free(w);
+    (void)group_table_free(table);
+}
+
+/* Jobs that find no place keep none of the limit from others of their owner. */
+TEST(test_jobs_without_a_place_are_not_counted)
+{
+    static const struct owner_limits ten = { .cpu_millicores = 10 * CORE };
+    struct world *w = world_new(1, 6 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &ten);
+    struct job *eve, *full, *never, *small;
+    struct job_spec *spec;
+
+    cluster_set_groups(w->cluster, table);
+    eve = submit(w, "eve", "eve", 1, 1, 4 * CORE);
+    world_run(w, 4);
+    never = submit(w, "ann", "never", 1, 1, 9 * CORE);
+    world_run(w, 4);
+    spec = world_spec("small", 1, 1, 2 * CORE, 0, 0);
+    spec->priority = -1;
+    assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &small, NULL), 0);
+    world_run(w, 4);
+    assert_int_equal(eve->state, JOB_RUNNING);
+    assert_string_equal(never->reason_code, "never-fits");
+    assert_int_equal(small->state, JOB_RUNNING);
+    full = submit(w, "ann", "full", 1, 1, 5 * CORE);
+    world_run(w, 4);
+    small = submit(w, "ann", "later", 1, 1, 4 * CORE);
+    world_run(w, 4);
+    assert_string_equal(full->reason_code, "group-share");
+    assert_string_equal(small->reason_code, "group-share");
+    world_free(w);
+    (void)group_table_free(table);
+}
+
+/* Room is being made for one. Another of the same owner that goes before it takes the limit, and
+ * nothing is left of the promise. */
+TEST(test_a_promise_goes_with_the_limit)
+{
+    static const struct owner_limits four = { .cpu_millicores = 4 * CORE };
+    struct world *w = world_new(1, 8 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &four);
+    struct job *first, *second;
+    struct job_spec *spec;
+
+    cluster_set_groups(w->cluster, table);
+    (void)submit(w, "eve", "elastic", 1, 8, CORE);
+    for (int s = 0; s < 200; s++)
+        world_second(w);
+    first = submit(w, "ann", "first", 1, 1, 4 * CORE);
+    world_replan(w);
+    assert_true(planned_promised(first));
+    spec = world_spec("second", 1, 1, 3 * CORE, 0, 0);
+    spec->priority = 5;
+    assert_int_equal(cluster_submit(w->cluster, spec, "ann", w->now, &second, NULL), 0);
+    world_replan(w);
+    assert_false(planned_promised(first));
+    assert_string_equal(first->reason_code, "owner-limit");
+    assert_true(planned_promised(second) || job_is_started(second));
+    assert_int_equal(planned_is(first)->lack.cpu_millicores, 0);
+    run(w, 60, "ann", 4 * CORE);
+    assert_int_equal(second->state, JOB_RUNNING);
+    assert_int_equal(first->state, JOB_QUEUED);
     world_free(w);
     (void)group_table_free(table);
 }

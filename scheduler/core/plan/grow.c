@@ -171,14 +171,15 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
 }
 
 /* More than its owner may hold would be asked for in vain, and others would give way for it. */
-static void bound_by_owner(const struct planner *planner, const struct job *job,
-                           struct policy_job *entry)
+static void bound_by_owner(const struct planner *planner, struct job *job, struct policy_job *entry)
 {
     int role = planned_promised(job) ? -1 : job_elastic_role(job);
     uint64_t most;
 
     if (role < 0)
         return;
+    if (owner_room_is_bound(planner, job))
+        planned_of(job)->owner_growth = owner_room_growth(planner, job, (uint32_t)role);
     most = (uint64_t)entry->parallelism + owner_room_more(planner, job, (uint32_t)role);
     entry->max = (uint32_t)MIN_OF((uint64_t)entry->max, MAX_OF(most, (uint64_t)entry->min));
 }

@@ -13,8 +13,10 @@
 #include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/queue.h"
 #include "scheduler/core/plan/told.h"
 #include "shared/job_spec.h"
+#include "shared/macro.h"
 
 struct resources owner_room_least(const struct job *job)
 {
@@ -37,24 +39,23 @@ static void count(struct planner *planner, const struct job *job, const struct r
         resources_add(&planner->owner_sums[owners.index[i]], what, n);
 }
 
-static int compare_turns(const void *a, const void *b)
+void owner_room_take_gang(struct planner *planner, const struct job *job, int64_t n)
 {
-    const struct job *x = *(struct job *const *)a;
-    const struct job *y = *(struct job *const *)b;
+    const struct resources least = owner_room_least(job);
 
-    if (x->spec->priority != y->spec->priority)
-        return x->spec->priority > y->spec->priority ? -1 : 1;
-    if (x->turn_wall_us != y->turn_wall_us)
-        return x->turn_wall_us < y->turn_wall_us ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    if (planner->owner_sums != NULL)
+        count(planner, job, &least, n);
 }
 
-/* It leaves the queue, and its promise there. */
+/* It leaves the queue, and its promise there: the policy is told that it has none any more. */
 static void hold_back(struct cluster *cluster, struct job *job)
 {
     struct queue *queue = &cluster->planner->queue;
 
-    planned_promise(job, false);
+    if (planned_promised(job)) {
+        planned_promise(job, false);
+        plan_touch(cluster, job);
+    }
     plan_forget_places(job);
     if (queue->held == job)
         queue->held = NULL;
@@ -62,25 +63,90 @@ static void hold_back(struct cluster *cluster, struct job *job)
     cluster->planner->n_limited++;
 }
 
+bool owner_room_keep_out(struct cluster *cluster, struct job *job)
+{
+    if (owner_room_more(cluster->planner, job, JOB_ROLES_MAX) > 0)
+        return false;
+    queue_leave(cluster, job);
+    hold_back(cluster, job);
+    return true;
+}
+
+/* In the order in which they were promised it. */
+static void admit_promised(struct cluster *cluster)
+{
+    const struct queue *queue = &cluster->planner->queue;
+
+    for (size_t i = 0; i < queue->n_promised; i++) {
+        struct job *job = queue->promised[i];
+
+        if (!planned_promised(job))
+            continue; /* it left since */
+        if (owner_room_more(cluster->planner, job, JOB_ROLES_MAX) > 0)
+            owner_room_take_gang(cluster->planner, job, 1);
+        else
+            hold_back(cluster, job);
+    }
+}
+
+static void count_lower(struct planner *planner, const struct job *job, int64_t n)
+{
+    const struct queue *queue = &planner->queue;
+
+    for (size_t i = 0; i < queue->n_promised; i++) {
+        const struct job *other = queue->promised[i];
+
+        if (planned_promised(other) && other->spec->priority < job->spec->priority)
+            owner_room_take_gang(planner, other, n);
+    }
+}
+
+/* What is promised to jobs of a lower priority is there for it, as it is tried before them. */
+static bool has_room(struct planner *planner, const struct job *job)
+{
+    bool has = owner_room_more(planner, job, JOB_ROLES_MAX) > 0;
+
+    if (has)
+        return true;
+    count_lower(planner, job, -1);
+    has = owner_room_more(planner, job, JOB_ROLES_MAX) > 0;
+    count_lower(planner, job, 1);
+    return has;
+}
+
+/* One that never fits the nodes says so, whatever its owners hold. */
 static void admit(struct cluster *cluster, struct job *job)
 {
-    struct resources least = owner_room_least(job);
+    enum queue_verdict verdict = planned_verdict(job);
 
-    if (owner_room_more(cluster->planner, job, JOB_ROLES_MAX) > 0) {
-        count(cluster->planner, job, &least, 1);
-        if (planned_verdict(job) == VERDICT_OWNER)
-            planned_tell(job, VERDICT_NONE); /* it comes to the queue as if it were new */
-    } else {
+    if (planned_promised(job) || verdict == VERDICT_NEVER)
+        return;
+    if (!has_room(cluster->planner, job))
         hold_back(cluster, job);
-    }
+    else if (verdict == VERDICT_OWNER)
+        planned_tell(job, VERDICT_NONE); /* it comes to the queue as if it were new */
+}
+
+uint32_t owner_room_growth(const struct planner *planner, const struct job *job, uint32_t role)
+{
+    return MIN_OF(owner_room_more(planner, job, role), job->spec->roles[role].max);
+}
+
+/* The policy is told when it may grow further, or not so far any more. */
+static void note_growth(struct cluster *cluster, struct job *job)
+{
+    int role = job_elastic_role(job);
+
+    if (role >= 0 &&
+        owner_room_growth(cluster->planner, job, (uint32_t)role) != planned_is(job)->owner_growth)
+        plan_touch(cluster, job);
 }
 
 void owner_room_begin(struct cluster *cluster)
 {
     struct planner *planner = cluster->planner;
-    struct job **waiting;
     struct job *job;
-    size_t n_sums, n = 0;
+    size_t n_sums;
     bool was_limited = planner->n_limited > 0;
 
     free(planner->owner_sums);
@@ -88,18 +154,14 @@ void owner_room_begin(struct cluster *cluster)
     planner->n_limited = 0;
     if (planner->owner_sums == NULL && !was_limited)
         return;
-    waiting = xcalloc(cluster->n_filed, sizeof *waiting);
+    admit_promised(cluster);
     DL_FOREACH2(cluster->active, job, active_next)
     {
         if (job->filed)
-            waiting[n++] = job;
-        else if (job_owners(cluster, job).n > 0 && job_is_started(job))
-            plan_touch(cluster, job); /* the policy is told how far it may grow now */
+            admit(cluster, job);
+        else if (owner_room_is_bound(planner, job) && job_is_started(job))
+            note_growth(cluster, job);
     }
-    qsort(waiting, n, sizeof(*waiting), compare_turns);
-    for (size_t i = 0; i < n; i++)
-        admit(cluster, waiting[i]);
-    free(waiting);
 }
 
 /* role JOB_ROLES_MAX: of its whole minimum */

@@ -51,11 +51,12 @@ struct planned {
     size_t n_places;
     struct placed *reserved; /* of a started job: the places of its lacking instances; owned */
     size_t n_reserved;
-    uint32_t before;     /* so many of its class come before it */
-    uint32_t surplus;    /* how many of its instances could be shrunk away */
-    uint32_t yield_role; /* 1 + the role of which these are; 0: none */
-    uint32_t marked;     /* victims of a search */
-    bool moving;         /* an instance was stopped to move, and its slot is not free yet */
+    uint32_t before;       /* so many of its class come before it */
+    uint32_t surplus;      /* how many of its instances could be shrunk away */
+    uint32_t yield_role;   /* 1 + the role of which these are; 0: none */
+    uint32_t owner_growth; /* so many more instances its owners may hold, as the policy was told */
+    uint32_t marked;       /* victims of a search */
+    bool moving;           /* an instance was stopped to move, and its slot is not free yet */
     uint32_t in_vain;  /* moves in a row off one node, to which it came back; exchanges, likewise */
     uint64_t moved_us; /* when an instance was moved; 0: never */
     uint64_t moved_off;        /* digest of the name of its node */

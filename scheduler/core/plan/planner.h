@@ -32,7 +32,7 @@ struct planner {
     struct resources group_sums[POLICY_GROUPS_MAX]; /* the same, while a search marks victims */
     uint32_t n_groups;                              /* with the one without a name: 1 or more */
     uint64_t groups_version;                        /* of the model's table */
-    struct resources *owner_sums; /* of those with limits, jobs that may start included; owned */
+    struct resources *owner_sums; /* of those with limits, promised gangs included; owned */
     uint32_t n_limited;           /* jobs that wait for those, and are not in the queue */
     bool groups_changed;          /* their sums, since the queue was wanted */
     struct deadline park;         /* when it is looked at next whether jobs give way */

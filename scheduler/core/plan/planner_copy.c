@@ -45,6 +45,7 @@ static void copy_job(struct cluster *copy, const struct cluster *cluster, const 
     its->held_back = job->planned->held_back;
     its->servers_until_us = job->planned->servers_until_us;
     its->moving = job->planned->moving;
+    its->owner_growth = job->planned->owner_growth;
     its->in_vain = job->planned->in_vain;
     its->moved_us = job->planned->moved_us;
     its->moved_off = job->planned->moved_off;

@@ -52,7 +52,7 @@
  * nodes offer something else. */
 #define NEVER_MOST 1024
 
-enum outcome { STARTED, PROMISED, FAILED };
+enum outcome { STARTED, PROMISED, LEFT, FAILED }; /* LEFT: its owners are at their limit */
 
 /* Lowest free slot; right after the submit all are. */
 static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n,
@@ -64,6 +64,7 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
 
     share_charge(plan->cluster, job, plan->now);
     queue_leave(plan->cluster, job);
+    owner_room_take_gang(plan->planner, job, 1);
     plan_fix_servers(plan, job, servers);
     (void)plan_do(plan->cluster, &begins, plan->now);
     plan->cluster->files_changed = changed; /* that is all of it */
@@ -233,7 +234,7 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
     return true;
 }
 
-/* Tries the next job of a class. STARTED: the class may be gone. */
+/* Tries the next job of a class. STARTED, LEFT: the class may be gone. */
 static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
     struct queue *queue = &plan->planner->queue;
@@ -242,6 +243,8 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
+    if (owner_room_keep_out(plan->cluster, job))
+        return LEFT;
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
          queue_fits_ever(plan->cluster, class) != FIT_NEVER)) {
@@ -277,6 +280,8 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
+    if (owner_room_keep_out(plan->cluster, job))
+        return LEFT;
     plan_hold(plan, class, demands, n);
     if (!class->told_never && planned_is(job)->n_places == 0 &&
         !gang_fits_by_count(rooms, demands, n, true))
@@ -375,6 +380,11 @@ static enum outcome try_in_turn(struct plan *plan, struct queue_class *class)
     return outcome;
 }
 
+static bool promises_changed(const struct queue *queue, struct job *const *before, size_t n)
+{
+    return n != queue->n_promised || memcmp(before, queue->promised, n * sizeof *before) != 0;
+}
+
 static void go_through(struct plan *plan)
 {
     struct queue *queue = &plan->planner->queue;
@@ -417,9 +427,11 @@ static void go_through(struct plan *plan)
         tell_broken(plan, &held, 1);
     /* a later job was in nobody's way then but is now: once more, until it is stable */
     queue->hold_check = n_assigned != plan->cluster->n_assigned;
-    if (queue->hold_check || n_promised != queue->n_promised ||
-        memcmp(promised, queue->promised, n_promised * sizeof(*promised)) != 0)
+    if (queue->hold_check || promises_changed(queue, promised, n_promised))
         queue_might_move(plan->cluster);
+    /* those that were kept out by a promise that is gone are filed again */
+    if (plan->planner->n_limited > 0 && promises_changed(queue, promised, n_promised))
+        plan->cluster->files_changed = true;
 }
 
 void plan_queue_release(struct plan *plan)
