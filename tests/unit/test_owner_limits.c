@@ -323,3 +323,33 @@ TEST(test_a_promise_goes_with_the_limit)
     world_free(w);
     (void)group_table_free(table);
 }
+
+/* A job that waits may ask for what a submission may ask for: of all its roles, and of the limit
+ * itself. Two started jobs do not both take what is left of it before the next plan. */
+TEST(test_scaled_within_the_limit)
+{
+    static const struct owner_limits six = { .cpu_millicores = 6 * CORE };
+    struct world *w = world_new(1, 20 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &six);
+    struct edl_error error = { 0 };
+    struct job *a, *b, *waits;
+
+    cluster_set_groups(w->cluster, table);
+    a = submit(w, "ann", "a", 2, 2, CORE);
+    b = submit(w, "ann", "b", 2, 2, CORE);
+    world_run(w, 4);
+    waits = submit(w, "ann", "waits", 3, 3, CORE);
+    world_run(w, 4);
+    assert_string_equal(waits->reason_code, "owner-limit");
+    assert_int_equal(cluster_scale_job(w->cluster, waits, "trainer", 6, 6, w->now, &error), 0);
+    assert_int_equal(cluster_scale_job(w->cluster, waits, "trainer", 7, 7, w->now, &error),
+                     -EDQUOT);
+    assert_string_equal(error.pointer, "/min");
+    assert_non_null(strstr(error.text, "the minimum of this job needs 7"));
+    assert_int_equal(cluster_scale_job(w->cluster, a, "trainer", 4, 4, w->now, &error), 0);
+    assert_int_equal(cluster_scale_job(w->cluster, b, "trainer", 3, 3, w->now, &error), -EDQUOT);
+    run(w, 5, "ann", 6 * CORE);
+    assert_int_equal(job_count_running(a, 0), 4);
+    world_free(w);
+    (void)group_table_free(table);
+}

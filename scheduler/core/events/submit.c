@@ -354,22 +354,6 @@ static int check_change(const struct job *job, const struct job_change *change, 
     return change->scale ? check_bounds(job, (uint32_t)role, change->min, change->max, error) : 0;
 }
 
-/* The next plan fills its minimum, and looks at no limit then. */
-static int check_owners(const struct cluster *cluster, const struct job *job,
-                        const struct job_change *change, int role, struct edl_error *error)
-{
-    uint32_t held;
-
-    if (!change->scale)
-        return 0;
-    held = job_is_started(job) ? job->counts[role].live + job->counts[role].due
-                               : job->spec->roles[role].min;
-    return change->min > held
-               ? owners_check_more(cluster, job, (uint32_t)role,
-                                   job_is_started(job) ? change->min - held : change->min, error)
-               : 0;
-}
-
 /* cluster_change_job - see submit.h; the plan makes it true */
 int cluster_change_job(struct cluster *cluster, struct job *job, const struct job_change *change,
                        struct instant now, struct edl_error *error)
@@ -378,8 +362,8 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
     int r = check_change(job, change, role, error);
     bool asks_for_more;
 
-    if (r == 0)
-        r = check_owners(cluster, job, change, role, error);
+    if (r == 0 && change->scale)
+        r = owners_check_min(cluster, job, (uint32_t)role, change->min, error);
     if (r < 0)
         return r;
     asks_for_more = change->scale && change->min > job->spec->roles[role].min;

@@ -11,6 +11,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_roles.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -23,6 +24,14 @@ struct job_owners job_owners(const struct cluster *cluster, const struct job *jo
     return owners;
 }
 
+/* What a started job lacks of its minimum is coming, and nobody asks again then. */
+static uint32_t instances_of(const struct job *job, uint32_t role)
+{
+    uint32_t n = job->counts[role].live + job->counts[role].due;
+
+    return job_is_started(job) ? MAX_OF(n, job_role_floor(job, role)) : n;
+}
+
 static struct resources held_by(const struct job *job)
 {
     struct resources held = { 0 };
@@ -30,7 +39,7 @@ static struct resources held_by(const struct job *job)
     for (uint32_t r = 0; job->state != JOB_QUEUED && r < job->spec->n_roles; r++) {
         const struct resources need = resources_of_role(&job->spec->roles[r]);
 
-        resources_add(&held, &need, job->counts[r].live + job->counts[r].due);
+        resources_add(&held, &need, instances_of(job, r));
     }
     return held;
 }
@@ -180,14 +189,14 @@ static struct resources least_of(const struct job_spec *spec)
     return least;
 }
 
-static int check_amounts(const struct owner *owner, const struct job_spec *spec,
-                         struct edl_error *error)
+static int check_amounts(const struct owner *owner, const struct resources *least,
+                         const char *pointer, struct edl_error *error)
 {
-    const struct resources least = least_of(spec), none = { 0 };
+    const struct resources none = { 0 };
     struct bound bounds[2];
     char text[160];
 
-    bounds_of(&owner->limits, &none, &least, bounds);
+    bounds_of(&owner->limits, &none, least, bounds);
     for (size_t b = 0; b < ELEMENTS(bounds); b++) {
         if (!is_over(&bounds[b]))
             continue;
@@ -195,7 +204,7 @@ static int check_amounts(const struct owner *owner, const struct job_spec *spec,
                        (double)bounds[b].most / (double)bounds[b].scale, bounds[b].unit,
                        bounds[b].most == bounds[b].scale ? "" : "s",
                        (double)bounds[b].more / (double)bounds[b].scale);
-        return refuse(owner, "/spec", text, error);
+        return refuse(owner, pointer, text, error);
     }
     return 0;
 }
@@ -240,6 +249,7 @@ int owners_check_submit(const struct cluster *cluster, struct job_spec *spec, co
 {
     uint32_t owners[2];
     uint32_t n = group_table_owners_of(cluster->config.groups, user, owners);
+    const struct resources least = least_of(spec);
     uint64_t least_us = 0;
     int r = 0;
 
@@ -248,7 +258,7 @@ int owners_check_submit(const struct cluster *cluster, struct job_spec *spec, co
 
         r = check_time(owner, spec, error);
         if (r == 0)
-            r = check_amounts(owner, spec, error);
+            r = check_amounts(owner, &least, "/spec", error);
         if (r == 0)
             r = check_jobs(cluster, owners[i], MAX_OF(spec->array.n, 1U), error);
         if (owner->limits.time_us != 0 && (least_us == 0 || owner->limits.time_us < least_us))
@@ -259,17 +269,21 @@ int owners_check_submit(const struct cluster *cluster, struct job_spec *spec, co
     return r;
 }
 
-int owners_check_more(const struct cluster *cluster, const struct job *job, uint32_t role,
-                      uint32_t n, struct edl_error *error)
+/* The next plan fills its minimum, and looks at no limit then. */
+static int check_started(const struct cluster *cluster, const struct job *job, uint32_t role,
+                         uint32_t min, struct edl_error *error)
 {
     const struct resources need = resources_of_role(&job->spec->roles[role]);
+    uint32_t held = instances_of(job, role);
     struct resources more = { 0 };
     char text[200] = "";
     struct resources *sums;
     size_t n_sums;
 
+    if (min <= held)
+        return 0;
     sums = owner_sums(cluster, &n_sums);
-    resources_add(&more, &need, n);
+    resources_add(&more, &need, min - held);
     if (sums != NULL)
         (void)owner_excess(cluster, job, sums, &more, text, sizeof text);
     free(sums);
@@ -277,4 +291,29 @@ int owners_check_more(const struct cluster *cluster, const struct job *job, uint
         return 0;
     (void)edl_error_at(error, -EDQUOT, "/min", "%s", text);
     return edl_error_remedy(error, "a lower minimum, or ask an admin for more");
+}
+
+/* As a submission with that minimum: it waits until there is room. */
+static int check_queued(const struct cluster *cluster, const struct job *job, uint32_t role,
+                        uint32_t min, struct edl_error *error)
+{
+    const struct resources need = resources_of_role(&job->spec->roles[role]);
+    struct resources least = least_of(job->spec);
+    struct job_owners owners = job_owners(cluster, job);
+    int r = 0;
+
+    if (min <= job->spec->roles[role].min)
+        return 0;
+    resources_add(&least, &need, min - job->spec->roles[role].min);
+    for (uint32_t i = 0; r == 0 && i < owners.n; i++)
+        r = check_amounts(group_table_owner(cluster->config.groups, owners.index[i]), &least,
+                          "/min", error);
+    return r;
+}
+
+int owners_check_min(const struct cluster *cluster, const struct job *job, uint32_t role,
+                     uint32_t min, struct edl_error *error)
+{
+    return job_is_started(job) ? check_started(cluster, job, role, min, error)
+                               : check_queued(cluster, job, role, min, error);
 }

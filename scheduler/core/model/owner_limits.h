@@ -28,7 +28,8 @@ struct job_owners {
 struct job_owners job_owners(const struct cluster *cluster, const struct job *job);
 
 /* owner_sums - what each owner's jobs hold, instances that are to be replaced and that stop still
- * included: new array of *ret_n; NULL where nobody has a limit. Linear in the jobs not over */
+ * included, and what started ones lack of their minimum: new array of *ret_n; NULL where nobody has
+ * a limit. Linear in the jobs not over */
 struct resources *owner_sums(const struct cluster *cluster, size_t *ret_n);
 
 /* owner_excess - the first of the job's owners who would hold more than it may with so much more,
@@ -46,6 +47,7 @@ uint32_t owner_room(const struct cluster *cluster, const struct job *job,
 int owners_check_submit(const struct cluster *cluster, struct job_spec *spec, const char *user,
                         struct edl_error *error);
 
-/* owners_check_more - the same for a started job that gets so many more instances at once */
-int owners_check_more(const struct cluster *cluster, const struct job *job, uint32_t role,
-                      uint32_t n, struct edl_error *error);
+/* owners_check_min - whether a role may have that minimum from now on. Of a job that waits as of a
+ * submission; of a started one beside what all jobs of its owners hold, as it is filled at once */
+int owners_check_min(const struct cluster *cluster, const struct job *job, uint32_t role,
+                     uint32_t min, struct edl_error *error);
