@@ -353,3 +353,29 @@ TEST(test_scaled_within_the_limit)
     world_free(w);
     (void)group_table_free(table);
 }
+
+/* Of all members of a group together, and of those that are not over. */
+TEST(test_jobs_of_a_group)
+{
+    static const struct owner_limits three = { .jobs = 3 };
+    struct world *w = world_new(1, 20 * CORE, GIB, 1000);
+    struct group_table *table = table_of(&three, NULL);
+    struct job *first;
+
+    cluster_set_groups(w->cluster, table);
+    first = submit(w, "ann", "a", 1, 1, CORE);
+    (void)submit(w, "eve", "a", 1, 1, CORE);
+    (void)submit(w, "bob", "a", 1, 1, CORE);
+    (void)submit(w, "ann", "b", 1, 1, CORE);
+    refused(w, world_spec("b", 1, 1, CORE, 0, 0), "bob", "/spec", "at most 3 jobs: there are 3");
+    world_run(w, 3);
+    world_exit(w, world_live(first, "trainer", 0), 0, 0);
+    world_run(w, 3);
+    (void)submit(w, "bob", "b", 1, 1, CORE);
+    refused(w, world_spec("c", 1, 1, CORE, 0, 0), "ann", "/spec", "at most 3 jobs: there are 3");
+    world_restart(w);
+    cluster_set_groups(w->cluster, table);
+    refused(w, world_spec("c", 1, 1, CORE, 0, 0), "ann", "/spec", "at most 3 jobs: there are 3");
+    world_free(w);
+    (void)group_table_free(table);
+}

@@ -43,6 +43,13 @@ static struct holding *find(const struct holdings *holdings, const char *user)
     return found;
 }
 
+uint64_t holdings_jobs(const struct holdings *holdings, const char *user)
+{
+    const struct holding *holding = find(holdings, user);
+
+    return holding != NULL ? holding->amounts[HOLDING_JOBS] : 0;
+}
+
 static void add(uint64_t sums[HOLDING_AMOUNTS], const struct job *job)
 {
     sums[HOLDING_JOBS]++;

@@ -64,6 +64,9 @@ int cluster_check_dataset(const struct cluster *cluster, const char *user, uint6
                           uint64_t bytes, const struct holding_limits *limits,
                           struct edl_error *error);
 
+/* holdings_jobs - the jobs of a user that are not over */
+uint64_t holdings_jobs(const struct holdings *holdings, const char *user);
+
 /* --- the core's own */
 /* holdings_enter, holdings_leave - a job that is not over; its end */
 void holdings_enter(struct holdings *holdings, struct job *job);

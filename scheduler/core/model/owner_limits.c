@@ -10,6 +10,7 @@
 
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/holdings.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "shared/error.h"
@@ -152,18 +153,30 @@ uint32_t owner_room(const struct cluster *cluster, const struct job *job,
 
 /* --- submissions --- */
 
-static uint64_t jobs_of(const struct cluster *cluster, uint32_t owner)
+static bool is_owner(const struct cluster *cluster, const char *user, uint32_t owner)
 {
-    const struct job *job;
+    uint32_t owners[2];
+    uint32_t n = group_table_owners_of(cluster->config.groups, user, owners);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (owners[i] == owner)
+            return true;
+    return false;
+}
+
+/* Jobs that are not over are counted by user (holdings.h): linear in the users of a group's limit,
+ * not in jobs. */
+static uint64_t jobs_of(const struct cluster *cluster, uint32_t index)
+{
+    const struct owner *owner = group_table_owner(cluster->config.groups, index);
+    const struct holding *holding;
     uint64_t n = 0;
 
-    DL_FOREACH2(cluster->active, job, active_next)
-    {
-        struct job_owners owners = job_owners(cluster, job);
-
-        for (uint32_t i = 0; i < owners.n; i++)
-            n += owners.index[i] == owner;
-    }
+    if (!owner->is_group)
+        return holdings_jobs(&cluster->holdings, owner->name);
+    for (holding = cluster->holdings.users; holding != NULL; holding = holding->hh.next)
+        if (is_owner(cluster, holding->user, index))
+            n += holding->amounts[HOLDING_JOBS];
     return n;
 }
 
