@@ -386,12 +386,14 @@ static void settle_one(struct cluster *cluster, struct dependency *dependency, c
 }
 
 /* first_settled - the first that has waited long enough for an array: for all of it, or for the
- * first failure where nothing but success will do; NULL: none */
+ * first failure where nothing but success will do; NULL: none. Each end of one of its jobs asks */
 static struct dependency *first_settled(const struct awaited_array *array)
 {
     struct dependency *dependency = array->dependents;
 
-    while (dependency != NULL && array->n_left > 0 && (array->failed == NULL || dependency->any))
+    if (array->n_left > 0 && array->failed == NULL)
+        return NULL;
+    while (dependency != NULL && array->n_left > 0 && dependency->any)
         dependency = dependency->next;
     return dependency;
 }
