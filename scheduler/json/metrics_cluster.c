@@ -232,7 +232,9 @@ static const struct gpu_row {
     { "edl_gpu_memory_bytes", "Memory of each GPU.", gpu_memory },
 };
 
-static void write_gpu_row(FILE *out, const struct scheduler *scheduler, const struct gpu_row *row)
+/* granted: of each node, the devices that processes have */
+static void write_gpu_row(FILE *out, const struct scheduler *scheduler, const uint64_t *granted,
+                          const struct gpu_row *row)
 {
     struct family family = { .out = out, .name = row->name, .help = row->help };
     size_t n_nodes = 0, n = 0;
@@ -240,17 +242,27 @@ static void write_gpu_row(FILE *out, const struct scheduler *scheduler, const st
     for (const struct node *node = cluster_nodes(scheduler->cluster);
          node != NULL && n_nodes < NODES_MOST; node = node->hh.next, n_nodes++) {
         const struct machine *machine = machines_find(&scheduler->machines, node->name);
-        uint64_t granted = granted_mask(node);
 
         for (uint32_t i = 0; i < node->offer.gpus && n < GPUS_MOST; i++, n++) {
             struct gpu gpu = { .node = node->name,
-                               .state = gpu_state(node, granted, i),
+                               .state = gpu_state(node, granted[n_nodes], i),
                                .told = machine != NULL ? json_array_get(machine->gpus, i) : NULL };
 
             (void)snprintf(gpu.device, sizeof gpu.device, "%u", i);
             row->write(&family, &gpu);
         }
     }
+}
+
+static void write_gpus(FILE *out, const struct scheduler *scheduler)
+{
+    const struct node *node = cluster_nodes(scheduler->cluster);
+    uint64_t granted[NODES_MOST];
+
+    for (size_t n = 0; node != NULL && n < NODES_MOST; node = node->hh.next, n++)
+        granted[n] = granted_mask(node);
+    for (size_t i = 0; i < ELEMENTS(gpu_rows); i++)
+        write_gpu_row(out, scheduler, granted, &gpu_rows[i]);
 }
 
 /* --- users and groups --- */
@@ -422,8 +434,7 @@ char *metrics_cluster_text(const struct scheduler *scheduler)
         abort();
     for (size_t i = 0; i < ELEMENTS(node_rows); i++)
         write_node_row(out, scheduler, &node_rows[i]);
-    for (size_t i = 0; i < ELEMENTS(gpu_rows); i++)
-        write_gpu_row(out, scheduler, &gpu_rows[i]);
+    write_gpus(out, scheduler);
     n_users = write_people(out, scheduler);
     write_left_out(out, scheduler, n_users);
     if (fclose(out) != 0)
