@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/ask/account.h"
 #include "scheduler/core/ask/forecast.h"
+#include "scheduler/core/ask/growth.h"
 #include "scheduler/core/ask/reason.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_internal.h"
@@ -68,6 +70,7 @@ TEST(test_cores_of_a_user)
     struct world *w = world_new(2, 10 * CORE, GIB, 1000);
     struct group_table *table = table_of(NULL, &four);
     struct job *jobs[3], *other;
+    struct job_account account;
     char text[JOB_REASON_SIZE];
     char name[8];
 
@@ -87,6 +90,10 @@ TEST(test_cores_of_a_user)
                         "its owner ann may hold 4 cores at once, and the job needs 2");
     assert_string_equal(cluster_explain_code(w->cluster, jobs[2]), "owner-limit");
     assert_non_null(strstr(cluster_explain(w->cluster, jobs[2], text, sizeof text), "4 cores"));
+    cluster_account(w->cluster, jobs[2], &account);
+    assert_string_equal(wait_change_to_string(account.change), "owner-limit");
+    assert_string_equal(account.text, "the end of other jobs of user ann, or a higher limit from "
+                                      "an admin: edl user set ann");
     world_exit(w, world_live(jobs[0], "trainer", 0), 0, 0);
     run(w, 5, "ann", 4 * CORE);
     assert_int_equal(jobs[2]->state, JOB_RUNNING);
@@ -104,6 +111,7 @@ TEST(test_growth_ends_at_the_limit)
         struct group_table *table = table_of(NULL, &six);
         struct job *a, *b, *c;
         struct world *w;
+        char text[400];
 
         world_policy = policies[i];
         w = world_new(2, 20 * CORE, GIB, 1000);
@@ -112,6 +120,9 @@ TEST(test_growth_ends_at_the_limit)
         b = submit(w, "ann", "b", 1, 10, CORE);
         run(w, 200, "ann", 6 * CORE);
         assert_int_equal(job_count_running(a, 0) + job_count_running(b, 0), 6);
+        (void)cluster_explain_growth(w->cluster, a, text, sizeof text);
+        if (strstr(text, "one more is beyond what user ann may hold at once") == NULL)
+            fail_msg("%s", text);
         c = submit(w, "eve", "c", 1, 10, CORE);
         run(w, 200, "ann", 6 * CORE);
         assert_int_equal(job_count_running(c, 0), 10);

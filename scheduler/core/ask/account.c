@@ -27,16 +27,19 @@
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
 #include "scheduler/core/plan/planner.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/queue.h"
+#include "scheduler/core/model/owner_limits.h"
 #include "scheduler/core/ask/reason.h"
 #include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/start.h"
 #include "shared/macro.h"
 
 static const char *const changes[] = {
-    [CHANGE_NONE] = "none",      [CHANGE_REPORTS] = "reports",      [CHANGE_STOPS] = "stops",
-    [CHANGE_JOB] = "job-before", [CHANGE_FOREIGN] = "foreign-load", [CHANGE_NODE] = "node",
-    [CHANGE_ROOM] = "room",      [CHANGE_SMALLER] = "smaller",      [CHANGE_AFTER] = "job",
+    [CHANGE_NONE] = "none",         [CHANGE_REPORTS] = "reports",      [CHANGE_STOPS] = "stops",
+    [CHANGE_JOB] = "job-before",    [CHANGE_FOREIGN] = "foreign-load", [CHANGE_NODE] = "node",
+    [CHANGE_ROOM] = "room",         [CHANGE_SMALLER] = "smaller",      [CHANGE_AFTER] = "job",
+    [CHANGE_OWNER] = "owner-limit",
 };
 
 static const struct kind {
@@ -277,6 +280,23 @@ static void say_before(const struct cluster *cluster, const struct job *job,
                      : "");
 }
 
+static void say_owner(const struct cluster *cluster, const struct job *job, struct job_account *ret)
+{
+    const struct resources *sums = cluster->planner->owner_sums;
+    const struct resources least = owner_room_least(job);
+    const struct owner *owner = sums != NULL ? owner_exceeded(cluster, job, sums, &least) : NULL;
+
+    ret->change = CHANGE_OWNER;
+    if (owner == NULL)
+        (void)snprintf(ret->text, sizeof ret->text, "the next plan, which tries it");
+    else
+        (void)snprintf(ret->text, sizeof ret->text,
+                       "the end of other jobs of %s %.80s, or a higher limit from an admin: edl %s "
+                       "set %.80s",
+                       owner->is_group ? "group" : "user", owner->name,
+                       owner->is_group ? "group" : "user", owner->name);
+}
+
 /* The change of the node on which one of its instances has to run. */
 static void say_pin(const struct pin_wait *pin, struct job_account *ret)
 {
@@ -314,6 +334,8 @@ static void say_change(const struct cluster *cluster, const struct job *job,
         (void)snprintf(ret->text, sizeof ret->text,
                        "the first report of %u node%s since the scheduler was started",
                        cluster->n_unheard, PLURAL(cluster->n_unheard));
+    } else if (verdict == VERDICT_OWNER) {
+        say_owner(cluster, job, ret);
     } else if (verdict_is_of_room(verdict) && pin_wait_of_job(cluster, job, &pin)) {
         say_pin(&pin, ret);
     } else if (verdict == VERDICT_NEVER || verdict == VERDICT_UNPACKED) {

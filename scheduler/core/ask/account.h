@@ -21,6 +21,7 @@ enum wait_change {
     CHANGE_REPORTS, /* nodes that have not reported since the scheduler started */
     CHANGE_STOPS,   /* the end of the processes that stop for it */
     CHANGE_JOB,     /* the start or the end of a job before it */
+    CHANGE_OWNER,   /* less that its user or group holds, or a higher limit */
     CHANGE_FOREIGN, /* less foreign load on the nodes */
     CHANGE_NODE,    /* a node that takes processes, or one with these labels */
     CHANGE_ROOM,    /* so much more on one node */

@@ -11,6 +11,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/owner_limits.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/grow.h"
 #include "scheduler/core/plan/placement.h"
@@ -77,6 +78,20 @@ static bool is_limited(const struct growth *growth, char *buffer, size_t size)
     return true;
 }
 
+static bool is_owners(const struct growth *growth, char *buffer, size_t size)
+{
+    const struct resources *sums = growth->cluster->planner->owner_sums;
+    const struct resources need = resources_of_role(growth->role);
+    const struct owner *owner =
+        sums != NULL ? owner_exceeded(growth->cluster, growth->job, sums, &need) : NULL;
+
+    if (owner == NULL)
+        return false;
+    (void)snprintf(buffer, size, "one more is beyond what %s %.80s may hold at once",
+                   owner->is_group ? "group" : "user", owner->name);
+    return true;
+}
+
 static bool is_promised(const struct growth *growth, char *buffer, size_t size)
 {
     if (growth->cluster->planner->queue.n_promised == 0)
@@ -107,8 +122,8 @@ static bool is_decided(const struct growth *growth, char *buffer, size_t size)
     return true;
 }
 
-static bound *const bounds[] = { is_unmeasured, is_limited, is_promised, finds_no_node,
-                                 is_decided };
+static bound *const bounds[] = { is_unmeasured, is_owners,     is_limited,
+                                 is_promised,   finds_no_node, is_decided };
 
 char *cluster_explain_growth(const struct cluster *cluster, const struct job *job, char *buffer,
                              size_t size)

@@ -90,39 +90,50 @@ static bool is_over(const struct bound *bound)
            (bound->held < 0 ? 0 : (uint64_t)bound->held) + (uint64_t)bound->more > bound->most;
 }
 
-/* "its owner ann", "its group vision" */
-static void say_owner(const struct cluster *cluster, uint32_t index, char *buffer, size_t size)
+/* ret_bound: which of its limits */
+static const struct owner *find_excess(const struct cluster *cluster, const struct job *job,
+                                       const struct resources *sums, const struct resources *more,
+                                       struct bound *ret_bound)
 {
-    const struct owner *owner = group_table_owner(cluster->config.groups, index);
+    struct job_owners owners = job_owners(cluster, job);
+    struct bound bounds[2];
 
-    (void)snprintf(buffer, size, "%s %.80s", owner->is_group ? "its group" : "its owner",
-                   owner->name);
+    for (uint32_t i = 0; i < owners.n; i++) {
+        const struct owner *owner = group_table_owner(cluster->config.groups, owners.index[i]);
+
+        bounds_of(&owner->limits, &sums[owners.index[i]], more, bounds);
+        for (size_t b = 0; b < ELEMENTS(bounds); b++) {
+            if (!is_over(&bounds[b]))
+                continue;
+            *ret_bound = bounds[b];
+            return owner;
+        }
+    }
+    return NULL;
+}
+
+const struct owner *owner_exceeded(const struct cluster *cluster, const struct job *job,
+                                   const struct resources *sums, const struct resources *more)
+{
+    struct bound bound;
+
+    return find_excess(cluster, job, sums, more, &bound);
 }
 
 char *owner_excess(const struct cluster *cluster, const struct job *job,
                    const struct resources *sums, const struct resources *more, char *buffer,
                    size_t size)
 {
-    struct job_owners owners = job_owners(cluster, job);
-    struct bound bounds[2];
-    char who[100];
+    struct bound bound;
+    const struct owner *owner = find_excess(cluster, job, sums, more, &bound);
 
     buffer[0] = '\0';
-    for (uint32_t i = 0; i < owners.n; i++) {
-        uint32_t at = owners.index[i];
-
-        bounds_of(&group_table_owner(cluster->config.groups, at)->limits, &sums[at], more, bounds);
-        say_owner(cluster, at, who, sizeof who);
-        for (size_t b = 0; b < ELEMENTS(bounds); b++) {
-            if (!is_over(&bounds[b]))
-                continue;
-            (void)snprintf(buffer, size, "%s may hold %g %s%s at once, and the job needs %g", who,
-                           (double)bounds[b].most / (double)bounds[b].scale, bounds[b].unit,
-                           bounds[b].most == bounds[b].scale ? "" : "s",
-                           (double)bounds[b].more / (double)bounds[b].scale);
-            return buffer;
-        }
-    }
+    if (owner != NULL)
+        (void)snprintf(buffer, size, "its %s %.80s may hold %g %s%s at once, and the job needs %g",
+                       owner->is_group ? "group" : "owner", owner->name,
+                       (double)bound.most / (double)bound.scale, bound.unit,
+                       bound.most == bound.scale ? "" : "s",
+                       (double)bound.more / (double)bound.scale);
     return buffer;
 }
 

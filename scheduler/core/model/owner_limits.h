@@ -32,8 +32,12 @@ struct job_owners job_owners(const struct cluster *cluster, const struct job *jo
  * a limit. Linear in the jobs not over */
 struct resources *owner_sums(const struct cluster *cluster, size_t *ret_n);
 
-/* owner_excess - the first of the job's owners who would hold more than it may with so much more,
- * in words: "its owner ann may hold 8 cores at once"; "" none would. Returns buffer */
+/* owner_exceeded - the first of the job's owners who would hold more than it may with so much more;
+ * NULL: none would
+ * owner_excess - the same in words: "its owner ann may hold 8 cores at once"; "" none would.
+ * Returns buffer */
+const struct owner *owner_exceeded(const struct cluster *cluster, const struct job *job,
+                                   const struct resources *sums, const struct resources *more);
 char *owner_excess(const struct cluster *cluster, const struct job *job,
                    const struct resources *sums, const struct resources *more, char *buffer,
                    size_t size);
