@@ -38,7 +38,7 @@ fail() {
 groups=/sys/fs/cgroup
 slice=$groups/edl.slice
 edl-scheduler --state-dir /run/edl --listen unix:/run/edl.sock 2>/run/scheduler.log &
-await 60 'the scheduler listens' test -S /run/edl.sock
+await 400 'the scheduler listens' test -S /run/edl.sock
 agent_begin() {
     edl-agent --conf '' --node n1 --scheduler unix:/run/edl.sock --join-token-file /run/edl/join-token --state-dir /var/lib/edl --allow-root --no-foreign \
         --heartbeat 500ms --cpu 2 --reserve-cpu 0 2>>/run/agent.log &
@@ -56,30 +56,30 @@ cat >/run/heavy <<'JOB'
 "resources":{"requests":{"cpu":"500m","memory":"16Mi"}}}}}
 JOB
 edl submit /run/heavy >/dev/null
-await 60 'light runs' running light 1
-await 60 'heavy runs' running heavy 3
-await 60 'light weighs 10' weighs edl-1.slice 10
-await 60 'heavy weighs 150' weighs edl-2.slice 150
+await 400 'light runs' running light 1
+await 400 'heavy runs' running heavy 3
+await 400 'light weighs 10' weighs edl-1.slice 10
+await 400 'heavy weighs 150' weighs edl-2.slice 150
 kill -9 $agent
 wait $agent
 agent_begin
 edl scale heavy 1 >/dev/null || fail 'it cannot be scaled'
-await 60 'heavy shrinks' running heavy 1
-await 60 'heavy weighs 50' weighs edl-2.slice 50
+await 400 'heavy shrinks' running heavy 1
+await 400 'heavy weighs 50' weighs edl-2.slice 50
 edl kill light heavy >/dev/null
 gone() { [ ! -e $slice/edl-1.slice ] && [ ! -e $slice/edl-2.slice ]; }
-await 60 'they are gone' gone
+await 400 'they are gone' gone
 left=$(find /run/systemd/system.control -name '*edl*' 2>/dev/null || true) # where nothing was ever told, there is no such folder
 [ -z "$left" ] || fail "systemd remembers the slices: $left"
 
 # two jobs that want all there is have it by what they asked for, without a quota
 for job in 500m 1500m; do edl submit --name "j$job" --cpu $job --memory 64Mi -- perl -e 'fork; 1 while 1' >/dev/null; done
-for job in j500m j1500m; do await 60 "$job runs" running $job 1; done
+for job in j500m j1500m; do await 400 "$job runs" running $job 1; done
 [ "$(cat $slice/cpu.idle)" = 1 ] || fail "cpu.idle of edl.slice is $(cat $slice/cpu.idle)"
 [ "$(cat $slice/edl-3.slice/cpu.idle)$(cat $slice/edl-4.slice/cpu.idle)" = 00 ] || fail 'slices of jobs are idle among themselves'
 used() { [ $(($(used_us "$1") - $2)) -ge "$3" ]; } # GROUP BEFORE US
 light=$(used_us $slice/edl-3.slice) heavy=$(used_us $slice/edl-4.slice)
-await 120 'they have used eight seconds' used $slice "$(used_us $slice)" 8000000
+await 400 'they have used eight seconds' used $slice "$(used_us $slice)" 8000000
 light=$(($(used_us $slice/edl-3.slice) - light)) heavy=$(($(used_us $slice/edl-4.slice) - heavy))
 echo "500m used $light us, 1500m $heavy us"
 [ $((heavy * 10)) -ge $((light * 16)) ] && [ $((heavy * 10)) -le $((light * 45)) ] || fail 'they do not share by what they asked for'
@@ -99,7 +99,7 @@ beside() {
     local jobs own part
     systemd-run -q --unit own perl -e 'fork; 1 while 1'
     own=$(used_us $groups/system.slice) jobs=$(used_us $slice)
-    await 120 'the machine has used eight seconds' used $groups/system.slice "$own" 8000000
+    await 400 'the machine has used eight seconds' used $groups/system.slice "$own" 8000000
     own=$(($(used_us $groups/system.slice) - own)) jobs=$(($(used_us $slice) - jobs))
     systemctl stop own
     part=$((jobs * 100 / (jobs + own)))
