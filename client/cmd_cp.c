@@ -19,6 +19,7 @@
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/server.h"
+#include "client/session.h"
 #include "client/session_name.h"
 #include "client/session_run.h"
 #include "client/session_verb.h"
@@ -34,32 +35,53 @@ struct cp_options {
     struct common_options common;
 };
 
+/* Nothing of the process's environment steers these. */
+#define BEGIN "p=; unset CDPATH TAR_OPTIONS\n"
+
 /* What the process has at a path: "file 644 1234" or "folder 755 0". */
 #define LOOK                                                                                       \
+    BEGIN                                                                                          \
     "if [ -d \"$1\" ]; then k=folder; elif [ -f \"$1\" ]; then k=file\n"                           \
     "elif [ -e \"$1\" ]; then echo \"edl cp: $1 is neither a file nor a folder\" >&2; exit 1\n"    \
     "else echo \"edl cp: the process has no $1 (in $PWD)\" >&2; exit 1; fi\n"                      \
     "exec stat -L -c \"$k %a %s\" -- \"$1\"\n"
 
-#define GIVE_FILE "exec cat -- \"$1\"\n"
-#define GIVE_FOLDER "cd -- \"$1\" && exec tar -cf - .\n"
+#define GIVE_FILE BEGIN "exec cat -- \"$1\"\n"
+
+/* GNU tar ends with 1 if a file changed while tar read it; another tar ends so with any failure. */
+#define GIVE_FOLDER                                                                                \
+    BEGIN                                                                                          \
+    "cd -- \"$1\" || exit; tar -cf - . && exit; r=$?\n"                                            \
+    "case $r$(tar --version 2>/dev/null) in 1*GNU*) ;; *) exit $r ;; esac\n"                       \
+    "echo 'edl cp: some files changed while they were copied' >&2\n"
 
 /* $1 the path, $2 the name if that is a folder, $3 the mode, $4 the size. What is cut off by the
  * end of the session is never renamed. */
 #define TAKE                                                                                       \
+    BEGIN                                                                                          \
     "t=$1; [ ! -d \"$t\" ] || t=${t%/}/$2\n"                                                       \
+    "if [ -L \"$t\" ]; then\n"                                                                     \
+    "  [ -e \"$t\" ] || { echo \"edl cp: $t is a link that leads nowhere\" >&2; exit 1; }\n"       \
+    "  t=$(readlink -f -- \"$t\" && echo .) && t=${t%??} || exit 1\n"                              \
+    "fi\n"                                                                                         \
     "case $t in */*) d=${t%/*} ;; *) d=. ;; esac; d=${d:-/}\n"                                     \
     "[ -d \"$d\" ] || { echo \"edl cp: the process has no folder $d\" >&2; exit 1; }\n"            \
     "trap 'rm -rf -- \"$p\"' EXIT; trap 'exit 1' HUP INT TERM\n"
 #define TAKE_FILE                                                                                  \
-    TAKE "p=$(mktemp \"$d/.edl-cp-XXXXXX\") && cat >\"$p\" || exit 1\n"                            \
+    TAKE "[ ! -e \"$t\" ] || [ -f \"$t\" ] || { echo \"edl cp: $t is no regular file\" >&2; exit " \
+         "1; }\n"                                                                                  \
+         "p=$(mktemp \"$d/.edl-cp-XXXXXX\") && cat >\"$p\" || exit 1\n"                            \
          "[ \"$(stat -c %s \"$p\")\" = \"$4\" ] || { echo 'edl cp: a part is missing' >&2; exit "  \
          "1; }\n"                                                                                  \
          "chmod \"$3\" \"$p\" && mv -fT -- \"$p\" \"$t\"\n"
+
+/* mv -n may end with 0 although it did nothing. */
 #define TAKE_FOLDER                                                                                \
-    TAKE "[ ! -e \"$t\" ] || { echo \"edl cp: $t is there already\" >&2; exit 1; }\n"              \
-         "p=$(mktemp -d \"$d/.edl-cp-XXXXXX\") && tar -xf - -C \"$p\" || exit 1\n"                 \
-         "mv -nT -- \"$p\" \"$t\"\n"
+    TAKE "there() { echo \"edl cp: $t is there already\" >&2; exit 1; }\n"                         \
+         "[ ! -e \"$t\" ] || there\n"                                                              \
+         "p=$(mktemp -d \"$d/.edl-cp-XXXXXX\") || exit 1\n"                                        \
+         "tar -xf - --no-same-owner --no-same-permissions -C \"$p\" || exit 1\n"                   \
+         "mv -nT -- \"$p\" \"$t\" && [ ! -e \"$p\" ] || there\n"
 
 struct copy {
     struct server *server;
@@ -104,13 +126,27 @@ static int fail(int code, const char *what, const char *path)
 
 /* --- tar at this side --- */
 
-/* tar_begin - one end of a pipe is its; *ret_fd: the other one. -errno */
-static int tar_begin(const char *mode, const char *folder, bool gives, pid_t *ret_pid, int *ret_fd)
+/* What is unpacked gets no foreign owner, and no file of it runs as another account. */
+static const char *const packs[] = { "tar", "-cf", "-", "-C", NULL, ".", NULL };
+static const char *const unpacks[] = {
+    "tar", "-xf", "-", "--no-same-owner", "--no-same-permissions", "-C", NULL, NULL
+};
+enum { TAR_WORDS_MAX = 8, TAR_FILES_CHANGED = 1 };
+
+/* tar_begin - one end of a pipe is its; *ret_fd: the other one. words: folder belongs where the
+ * first NULL is. -errno */
+static int tar_begin(const char *const *words, const char *folder, pid_t *ret_pid, int *ret_fd)
 {
-    const char *const argv[] = { "tar", mode, "-", "-C", folder, gives ? "." : NULL, NULL };
+    const char *argv[TAR_WORDS_MAX + 1] = { NULL };
+    bool gives = words == packs;
     posix_spawn_file_actions_t actions;
     int fds[2], ours = gives ? 0 : 1, r;
+    size_t n = 0;
 
+    for (; words[n] != NULL; n++)
+        argv[n] = words[n];
+    argv[n] = folder;
+    argv[n + 1] = words[n + 1];
     if (pipe2(fds, O_CLOEXEC) == -1)
         return -errno;
     (void)posix_spawn_file_actions_init(&actions);
@@ -126,14 +162,14 @@ static int tar_begin(const char *mode, const char *folder, bool gives, pid_t *re
     return -r;
 }
 
-/* tar_end - STATUS_OK: it has done all */
-static int tar_end(pid_t pid)
+/* child_end - its exit status; 128 and the number of a signal, as a shell has it */
+static int child_end(pid_t pid)
 {
     int status = 0;
 
     while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
         continue;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? STATUS_OK : STATUS_FAILED;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SESSION_SIGNALLED + WTERMSIG(status);
 }
 
 static int remove_folder(const char *path)
@@ -142,7 +178,7 @@ static int remove_folder(const char *path)
     pid_t pid;
 
     return posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0
-               ? tar_end(pid)
+               ? child_end(pid)
                : STATUS_FAILED;
 }
 
@@ -197,15 +233,42 @@ static char *partial_here(const char *target)
     return text_format("%s/.edl-cp-XXXXXX", dirname(path));
 }
 
-static int get_file(const struct copy *copy, const struct found *found, const char *target)
+/* file_here - the file that a copy replaces: where the target is a link, what that leads to; a new
+ * string. NULL after the target, a device or pipe or folder, was refused. */
+static char *file_here(const char *target)
+{
+    struct edl_error error = { 0 };
+    struct stat st;
+    char *real;
+
+    if (lstat(target, &st) == -1)
+        return xstrdup(target);
+    real = realpath(target, NULL);
+    if (real != NULL && stat(real, &st) == 0 && S_ISREG(st.st_mode))
+        return real;
+    if (real == NULL && stat(target, &st) == -1)
+        (void)edl_error_set(&error, -ENOENT, "%s is a link that leads nowhere", target);
+    else
+        (void)edl_error_set(&error, -EINVAL, "%s is no regular file, and is not replaced", target);
+    (void)edl_error_remedy(&error, "another name, or edl exec JOB -- cat PATH >%s", target);
+    (void)report_error(&error);
+    free(real);
+    return NULL;
+}
+
+static int get_file(const struct copy *copy, const struct found *found, const char *given)
 {
     static const char *const none[3];
-    _cleanup_free_ char *partial = partial_here(target);
-    _cleanup_close_ int fd = mkostemp(partial, O_CLOEXEC);
+    _cleanup_free_ char *target = file_here(given), *partial = NULL;
+    _cleanup_close_ int fd = -1;
     mode_t mask = umask(0);
     int status;
 
     (void)umask(mask);
+    if (target == NULL)
+        return STATUS_FAILED;
+    partial = partial_here(target);
+    fd = mkostemp(partial, O_CLOEXEC);
     if (fd == -1)
         return fail(-errno, "writing beside", target);
     status = run_there(copy, GIVE_FILE, none, -1, fd);
@@ -222,20 +285,21 @@ static int get_folder(const struct copy *copy, const char *target)
     static const char *const none[3];
     _cleanup_free_ char *partial = partial_here(target);
     pid_t pid = 0;
+    struct stat st;
     int fd = -1, status, r;
 
-    if (access(target, F_OK) == 0)
+    if (lstat(target, &st) == 0)
         return fail(-EEXIST, "making the folder", target);
     if (mkdtemp(partial) == NULL)
         return fail(-errno, "making a folder beside", target);
-    r = tar_begin("-xf", partial, false, &pid, &fd);
+    r = tar_begin(unpacks, partial, &pid, &fd);
     if (r < 0) {
         (void)rmdir(partial);
         return fail(r, "starting", "tar");
     }
     status = run_there(copy, GIVE_FOLDER, none, -1, fd);
     (void)safe_close(fd);
-    if (tar_end(pid) != STATUS_OK && status == STATUS_OK)
+    if (child_end(pid) != 0 && status == STATUS_OK)
         status = fail(-EIO, "tar could not write", target);
     if (status == STATUS_OK && rename(partial, target) == -1)
         status = fail(-errno, "making the folder", target);
@@ -270,13 +334,18 @@ static int put_folder(const struct copy *copy, const char *name)
 {
     const char *const more[3] = { name, NULL, NULL };
     pid_t pid = 0;
-    int fd = -1, status, r = tar_begin("-cf", copy->here, true, &pid, &fd);
+    int fd = -1, status, ended, r = tar_begin(packs, copy->here, &pid, &fd);
 
     if (r < 0)
         return fail(r, "starting", "tar");
     status = run_there(copy, TAKE_FOLDER, more, fd, 0);
     (void)safe_close(fd);
-    if (tar_end(pid) != STATUS_OK && status == STATUS_OK)
+    ended = child_end(pid);
+    if (status != STATUS_OK)
+        return status;
+    if (ended == TAR_FILES_CHANGED)
+        report_note("some files changed while they were copied");
+    else if (ended != 0)
         status = fail(-EIO, "tar could not read all of", copy->here);
     return status;
 }

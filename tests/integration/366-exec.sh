@@ -5,10 +5,16 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
 export HOME=$work
+# its environment is not to steer what edl cp does there; and a tar whose files change, where somebody asks for it
+mkdir -p "$work/bin" "$work/elsewhere/d"
+printf '#!/bin/sh\n/usr/bin/tar "$@" || exit\n[ "$1" != -cf ] || [ ! -e "%s/changes" ] || exit 1\n' "$work" >"$work/bin/tar"
+chmod +x "$work/bin/tar"
+# shellcheck disable=SC2031
+PATH=$work/bin:$PATH
 for name in j web; do
-    jq -n --arg name $name '{name: $name, mode: "collective", roles: [{role: "box", min: 1, max: 1, cpu: "200m", memory: "96Mi",
+    jq -n --arg name $name --arg path "$PATH" --arg elsewhere "$work/elsewhere" '{name: $name, mode: "collective", roles: [{role: "box", min: 1, max: 1, cpu: "200m", memory: "96Mi",
         command: ["sh", "-c", "echo first; mkdir d; echo in >d/in; [ $EDL_JOB = j ] || exec python3 -u -c \"$SERVER\"; while read -r line; do echo \"read $line\"; [ \"$line\" != stop ] || exit 5; done"], stdin: true}],
-        env: {SERVER: "import os, socketserver\nclass H(socketserver.StreamRequestHandler):\n  def handle(self):\n    data = self.rfile.read()\n    self.wfile.write(b\"%d \" % len(data) + data[::-1])\nsocketserver.ThreadingTCPServer.request_queue_size = 100\nsocketserver.ThreadingTCPServer((\"127.0.0.1\", int(os.environ[\"EDL_PORTS\"])), H).serve_forever()"}}' |
+        env: {p: "kept", CDPATH: $elsewhere, PATH: $path, SERVER: "import os, socketserver\nclass H(socketserver.StreamRequestHandler):\n  def handle(self):\n    data = self.rfile.read()\n    self.wfile.write(b\"%d \" % len(data) + data[::-1])\nsocketserver.ThreadingTCPServer.request_queue_size = 100\nsocketserver.ThreadingTCPServer((\"127.0.0.1\", int(os.environ[\"EDL_PORTS\"])), H).serve_forever()"}}' |
         edl submit - >/dev/null
 done
 jq '.name = "two" | .roles[0] += {min: 2, max: 2, command: ["sleep", "1000"], role: "box"}' >"$work/two.json" <<'JOB'
@@ -150,6 +156,36 @@ wants 1 "$(status_of edl cp j:nothing x)" 'a file that is not there'
 says nothing 'a file that is not there'
 wants 1 "$(status_of edl cp random j:no/where)" 'a folder that is not there'
 wants 2 "$(status_of edl cp random back)" 'both here'
+# links lead to what is replaced; what is no regular file stays
+ln -s back link && mkfifo pipe
+wants 0 "$(status_of edl cp j:d/in link)" 'a link'
+[ -L link ] && [ "$(cat back)" = in ] || fail 'the link was replaced'
+ln -s nowhere lost
+for target in pipe lost; do
+    wants 1 "$(status_of edl cp j:d/in $target)" "onto $target"
+    says '^try: ' "onto $target"
+done
+[ -p pipe ] && [ -L lost ] || fail 'a pipe or a link was replaced'
+wants 0 "$(status_of edl exec j -- sh -c 'echo kept >kept; ln -s in d/link; ln -s no d/lost; mkfifo d/pipe; chmod 4755 d/random')" 'odd files there'
+wants 0 "$(status_of edl cp back j:d/link)" 'a link there'
+wants 0 "$(status_of edl exec j -- sh -c '[ -L d/link ] && [ -f d/in ]')" 'the link there'
+for target in pipe lost; do
+    wants 1 "$(status_of edl cp back j:d/$target)" "onto $target there"
+done
+wants 0 "$(status_of edl exec j -- sh -c '[ -p d/pipe ] && [ -L d/lost ] && rm d/pipe d/lost')" 'the pipe there'
+# a folder that is there is left, and so is what a variable of the process names
+wants 0 "$(status_of edl cp folder j:d)" 'a folder into a folder there'
+wants 1 "$(status_of edl cp folder j:d)" 'a folder that is there'
+says 'there already' 'a folder that is there'
+wants 0 "$(status_of edl exec j -- cat kept)" 'a file that a variable names'
+# files that change while they are copied, and modes
+touch changes
+wants 0 "$(status_of edl cp j:d changing)" 'files that change there'
+says 'changed while' 'files that change there'
+wants 0 "$(status_of edl cp folder j:changing)" 'files that change here'
+says 'changed while' 'files that change here'
+rm changes
+[ "$(stat -c %a changing/random)" = 755 ] || fail "a copied program has the mode $(stat -c %a changing/random)"
 silent find . -name '.edl-cp*' || fail 'a part was left here'
 wants 0 "$(status_of edl exec j -- find . -name '.edl-cp*')" find
 [ ! -s out ] || fail 'a part was left there'
