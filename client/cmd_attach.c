@@ -37,6 +37,7 @@ static int run(const struct invocation *invocation)
         .body = body,
         .reads = !options->no_input,
         .detaches = true,
+        .masks = true,
         .no_eof = options->no_input || isatty(STDIN_FILENO) == 0,
         .left = "left; the job goes on (edl attach or edl logs -f shows more)",
     });
@@ -55,6 +56,7 @@ const struct verb verb_attach = {
         "if its job asked for that (\"stdin\": true in its role, edl submit --stdin), as for a\n"
         "debugger; the lines are sent as they are ended. Ctrl-D there ends the process's standard\n"
         "input; the end of a file or pipe does not. Ctrl-C leaves: the job goes on.\n"
+        "On a terminal its control characters are shown as escapes, but for colours.\n"
         "The exit status is the process's, once it has ended; 130 after Ctrl-C; 255: there was no\n"
         "session, or it broke off.",
     VERB_OPTIONS(attach_options, struct attach_options),

@@ -17,6 +17,7 @@
 
 #include "client/escape_keys.h"
 #include "client/json_read.h"
+#include "client/output_mask.h"
 #include "client/report.h"
 #include "client/server.h"
 #include "client/session.h"
@@ -31,12 +32,20 @@
 
 enum { SIGNALS_LEAVE = 3, SIGNALS = 9 };
 
+/* Where output goes. What came is told as taken once all that is shown of it is written. */
+struct sink {
+    struct stream_out *out;
+    bool masks;
+    struct output_mask mask;
+    size_t untold;
+};
+
 struct running {
     const struct session_run *run;
     sd_event *event;
     struct session *session;
     struct stream_in *in;
-    struct stream_out *out, *err;
+    struct sink out, err;
     sd_event_source *signals[SIGNALS];
     sigset_t mask_before;
     struct escape_keys keys;
@@ -51,9 +60,30 @@ struct running {
 
 static void leave_when_written(struct running *running)
 {
-    if (running->over && stream_out_pending(running->out) == 0 &&
-        stream_out_pending(running->err) == 0)
+    if (running->over && stream_out_pending(running->out.out) == 0 &&
+        stream_out_pending(running->err.out) == 0)
         (void)sd_event_exit(running->event, 0);
+}
+
+static void sink_write(struct sink *sink, const void *data, size_t size, bool at_end)
+{
+    _cleanup_free_ char *shown = NULL;
+    size_t n = 0;
+
+    if (!sink->masks) {
+        stream_out_write(sink->out, data, size);
+        return;
+    }
+    sink->untold += size;
+    shown = output_mask_take(&sink->mask, data, size, at_end, &n);
+    stream_out_write(sink->out, shown, n);
+}
+
+/* sink_end - what was held back goes out */
+static void sink_end(struct sink *sink)
+{
+    if (sink->masks)
+        sink_write(sink, NULL, 0, true);
 }
 
 static void leave(struct running *running, int status, const char *text)
@@ -79,6 +109,8 @@ static void on_end(void *userdata, const struct session_end *end)
     running->exited = end->exited;
     if (running->in != NULL)
         stream_in_want(running->in, false);
+    sink_end(&running->out);
+    sink_end(&running->err);
     leave_when_written(running);
 }
 
@@ -88,23 +120,32 @@ static void on_data(void *userdata, uint16_t channel, const uint8_t *data, size_
 {
     struct running *running = userdata;
 
-    stream_out_write(channel == SESSION_STDERR ? running->err : running->out, data, size);
+    sink_write(channel == SESSION_STDERR ? &running->err : &running->out, data, size, false);
+}
+
+static void sink_wrote(struct running *running, struct sink *sink, uint16_t channel, size_t size)
+{
+    if (sink->masks && stream_out_pending(sink->out) == 0) {
+        session_took(running->session, channel, sink->untold);
+        sink->untold = 0;
+    } else if (!sink->masks) {
+        session_took(running->session, channel, size);
+    }
+    leave_when_written(running);
 }
 
 static void on_out_written(void *userdata, size_t size)
 {
     struct running *running = userdata;
 
-    session_took(running->session, SESSION_STDOUT, size);
-    leave_when_written(running);
+    sink_wrote(running, &running->out, SESSION_STDOUT, size);
 }
 
 static void on_err_written(void *userdata, size_t size)
 {
     struct running *running = userdata;
 
-    session_took(running->session, SESSION_STDERR, size);
-    leave_when_written(running);
+    sink_wrote(running, &running->err, SESSION_STDERR, size);
 }
 
 /* Whoever read our output has seen enough: the program ends, as it would in a pipe here. */
@@ -325,12 +366,14 @@ static int open_streams(struct running *running)
                                    .on_data = on_typed,
                                    .on_end = on_typed_end,
                                    .userdata = running };
-    int r = stream_out_new(&out, &running->out);
+    int r = stream_out_new(&out, &running->out.out);
 
+    running->out.masks = running->run->masks && isatty(out.fd) == 1;
+    running->err.masks = running->run->masks && isatty(STDERR_FILENO) == 1;
     out.fd = STDERR_FILENO;
     out.on_written = on_err_written;
     if (r == 0)
-        r = stream_out_new(&out, &running->err);
+        r = stream_out_new(&out, &running->err.out);
     if (r == 0 && running->run->reads)
         r = stream_in_new(&in, &running->in);
     if (r == 0)
@@ -399,8 +442,8 @@ static void clear(struct running *running)
         (void)sd_event_source_disable_unref(running->signals[i]);
     running->session = session_free(running->session);
     running->in = stream_in_free(running->in);
-    running->out = stream_out_free(running->out);
-    running->err = stream_out_free(running->err);
+    running->out.out = stream_out_free(running->out.out);
+    running->err.out = stream_out_free(running->err.out);
     running->event = sd_event_unref(running->event);
     (void)sigprocmask(SIG_SETMASK, &running->mask_before, NULL);
 }

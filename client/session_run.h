@@ -17,6 +17,7 @@ struct session_run {
     bool reads;       /* standard input goes to the program; else it has none */
     bool detaches;    /* Ctrl-C leaves the program alone and ends the session only (attach) */
     bool quiet;       /* signals of the terminal mean nothing here (a ProxyCommand) */
+    bool masks;       /* on a terminal its output steers nothing (output_mask.h) */
     bool no_eof;      /* the end of standard input is not told */
     int in_fd;        /* instead of standard input; 0: that */
     int out_fd;       /* instead of standard output; 0: that */

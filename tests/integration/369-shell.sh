@@ -115,6 +115,22 @@ type_in 'echo "<$0>"; exit 6'
 sees '^<-'
 sees '^status=6'
 
+# what another one's program writes does not steer the reader's terminal; a pipe gets its bytes
+edl submit --name loud -- sh -c 'printf "\033]2;stolen\007 \033[31mred\033[0m\n"; exec sleep 100000' >/dev/null 2>&1
+await 60 'it has written' eval 'edl logs loud | grep -q red'
+title=$(screen display-message -p '#{pane_title}')
+type_line 'clear; edl attach loud -n; echo status=$?'
+sees '^\\x1b\]2;stolen\\x07 red$'
+keys C-c
+sees '^.*status=130'
+[ "$(screen display-message -p '#{pane_title}')" = "$title" ] || fail 'the title was stolen'
+type_line "clear; edl attach loud -n >$work/raw; echo status=\$?"
+await 30 'it is in a file' grep -q red "$work/raw"
+keys C-c
+sees '^.*status=130'
+printf '\033]2;stolen\007 \033[31mred\033[0m\n' | cmp - "$work/raw" || fail "a file gets $(cat -v "$work/raw")"
+edl kill loud >/dev/null
+
 # a job of its own: it ends with its shell
 type_line "clear; edl shell --cpu 0.1 --memory 64Mi; echo status=\$?"
 await 60 'its job has a session' eval 'api GET /sessions | holds ".sessions[0].job | startswith(\"shell-\")"'

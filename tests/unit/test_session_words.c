@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_session_words.c - words and keys of a person who looks into a process: names, ports, ~. */
+/* test_session_words.c - words and keys of a person who looks into a process: names, ports, ~.; and
+ * what is shown of its output */
 #include "client/escape_keys.h"
 #include "client/forward.h"
+#include "client/output_mask.h"
 #include "client/session_name.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -149,6 +151,48 @@ TEST(test_a_tilde_counts_at_the_start_of_a_line)
             char got[256];
 
             type(cases[i][0], piece, got);
+            if (strcmp(got, cases[i][1]) != 0)
+                fail_msg("case %zu in pieces of %zu: \"%s\"", i, piece, got);
+        }
+}
+
+TEST(test_output_steers_no_terminal)
+{
+    static const char *const cases[][2] = {
+        { "a\tb\r\n\xc3\xbc \xe2\x9c\x93", "a\tb\r\n\xc3\xbc \xe2\x9c\x93" },
+        { "\x1b[1;31mred\x1b[0m \x1b[38:5:1mx\x1b[m", "\x1b[1;31mred\x1b[0m \x1b[38:5:1mx\x1b[m" },
+        { "\x1b]2;title\x07 \x1b]52;c;eA==\x1b\\", "\\x1b]2;title\\x07 \\x1b]52;c;eA==\\x1b\\" },
+        { "\x1b[6n\x1b[2J\x1b"
+          "c\x1b[?25m",
+          "\\x1b[6n\\x1b[2J\\x1b"
+          "c\\x1b[?25m" },
+        { "\xc2\x9b"
+          "31m\xe2\x80\xae"
+          "x\x08\x7f",
+          "\\u009b31m\\u202ex\\x08\\x7f" },
+        { "\xff\xc2"
+          "A\xe2\x80",
+          "\xff\xc2"
+          "A\xe2\x80" }, /* bytes of no character */
+        { "end\x1b", "end\\x1b" },
+        { "end\x1b[31", "end\\x1b[31" },
+        { "\x1b[1111111111111111111111111111111111m", "\\x1b[1111111111111111111111111111111111m" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++)
+        for (size_t piece = 1; piece < 64; piece++) {
+            struct output_mask mask = { 0 };
+            size_t size = strlen(cases[i][0]), n;
+            char got[256] = "";
+
+            for (size_t at = 0; at < size; at += piece) {
+                bool at_end = at + piece >= size;
+                char *shown =
+                    output_mask_take(&mask, cases[i][0] + at, MIN_OF(piece, size - at), at_end, &n);
+
+                (void)strncat(got, shown, n);
+                free(shown);
+            }
             if (strcmp(got, cases[i][1]) != 0)
                 fail_msg("case %zu in pieces of %zu: \"%s\"", i, piece, got);
         }
