@@ -14,6 +14,7 @@
 #include "client/job_view.h"
 #include "client/report.h"
 #include "client/server.h"
+#include "client/terminal.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
@@ -25,6 +26,7 @@
 #define PING_US (SESSION_PING_S * USEC_PER_SEC)
 #define SILENCE_US (4 * PING_US) /* the other end says something once in SESSION_PING_S */
 #define FAREWELL_US (500 * USEC_PER_MSEC)
+#define WHY_US (2 * USEC_PER_SEC)
 #define NOTE_MAX 1024
 #define CHANNELS_MAX (SESSION_CHANNELS_MAX + SESSION_STDERR + 1)
 
@@ -134,18 +136,21 @@ static void take_reason(const json_t *state, const struct edl_error *broke, stru
     }
 }
 
+/* ask_why - the session is over, and the call holds up nothing but its end: once, for a moment, and
+ * with the person's terminal given back */
 static void ask_why(struct session *session, const struct edl_error *broke, struct edl_error *ret)
 {
     _cleanup_free_ char *path = text_format("/sessions/%s", session->id);
-    struct http_call call = { .method = "GET", .path = path };
+    const struct http_call call = { .method = "GET",
+                                    .path = path,
+                                    .bearer_token = session->server->token,
+                                    .timeout_us = WHY_US };
     struct http_answer answer = { 0 };
-    bool verbatim = session->server->verbatim;
-    int status;
 
-    session->server->verbatim = false;
-    status = server_call(session->server, &call, &answer);
-    session->server->verbatim = verbatim;
-    if (status == STATUS_OK) {
+    terminal_leave();
+    (void)http_client_call(session->server->http, &call, &answer);
+    json_mask(answer.json);
+    if (answer.failure == 0 && answer.status < 400) {
         take_reason(answer.json, broke, ret);
     } else if (answer.failure == 0 && answer.status == 404) {
         (void)edl_error_set(ret, -ECONNABORTED,

@@ -12,12 +12,13 @@ export EDL_SERVER=http://127.0.0.1:$(<"$work/port")
 
 while read -r job status output says; do
     was=0
-    timeout 60 edl exec "$job" -- true </dev/null >"$work/out" 2>"$work/err" || was=$?
+    timeout 20 edl exec "$job" -- true </dev/null >"$work/out" 2>"$work/err" || was=$?
     [ $was = "$status" ] || fail "$job: status $was, and $status was wanted: $(cat "$work/err")"
     case $output in
     out) [ "$(cat "$work/out")" = out ] || fail "$job: it prints $(cat "$work/out")" ;;
     many) [ "$(stat -c %s "$work/out")" = 3276800 ] || fail "$job: it prints $(stat -c %s "$work/out") bytes" ;;
     esac
+    ! grep -q 'asking again' "$work/err" || fail "$job: it asks twice: $(cat "$work/err")"
     [ -n "$says" ] || silent cat "$work/err" || fail "$job: it says $(cat "$work/err")"
     grep -qF "$says" "$work/err" || [ -z "$says" ] || fail "$job: it says $(cat "$work/err"), and not: $says"
 done <<'END'
@@ -29,6 +30,8 @@ unknown-frame 4 out
 many-bytes 0 many
 ended 255 out somebody ended it
 forgotten 255 out the scheduler was restarted: the session is over; the job goes on
+not-ready 255 out the scheduler cannot be reached: the session is over; the job goes on
+hangs 255 out the scheduler cannot be reached: the session is over; the job goes on
 cut 255 out the session broke off
 cut-in-frame 255 out the session broke off
 no-frames 255 - no frame of a session

@@ -29,6 +29,8 @@ SAID = {  # what the node says; None behind it: the connection is cut
     "ended": [OUT],
     "forgotten": [OUT],
     "cut": [OUT, None],
+    "not-ready": [OUT],
+    "hangs": [OUT],
     "cut-in-frame": [OUT + frame(DATA, b"half", 1)[:-2], None],
     "no-frames": [b"HTTP/1.1 200 OK\r\n\r\n"],
     "zero-is-one": [frame(DATA, b"x", 1, zero=1)],
@@ -76,6 +78,12 @@ class Handler(BaseHTTPRequestHandler):
         if not self.path.endswith("/out"):
             if name == "forgotten":
                 self.answer(404, {"status": 404, "detail": "there is no such session"})
+            elif name == "not-ready":
+                self.answer(503, {"status": 503, "detail": "it starts"})
+            elif name == "hangs":
+                while self.connection.recv(65536):  # until the other side has enough
+                    pass
+                self.close_connection = True
             elif name == "ended":
                 self.answer(200, {"state": "ended", "reason": "somebody ended it", "remedy": "ask them"})
             else:
