@@ -141,10 +141,9 @@ static void take_reason(const json_t *state, const struct edl_error *broke, stru
 static void ask_why(struct session *session, const struct edl_error *broke, struct edl_error *ret)
 {
     _cleanup_free_ char *path = text_format("/sessions/%s", session->id);
-    const struct http_call call = { .method = "GET",
-                                    .path = path,
-                                    .bearer_token = session->server->token,
-                                    .timeout_us = WHY_US };
+    const struct http_call call = {
+        .method = "GET", .path = path, .bearer_token = session->server->token, .timeout_us = WHY_US
+    };
     struct http_answer answer = { 0 };
 
     terminal_leave();

@@ -24,7 +24,12 @@ cmp "$key" "$work/before" || fail 'a key was made again'
 ssh -F "$work/config" -G j.edl >"$work/settings"
 grep -q '^proxycommand .*edl connect .*%n\|^proxycommand .*connect' "$work/settings" || fail "ssh reads $(cat "$work/settings")"
 # an editor that starts ssh has none of our environment
-grep -q -- "--server $EDL_SERVER --token-file $EDL_TOKEN_FILE connect %n" "$work/config" || fail "it prints $(cat "$work/config")"
+grep -q -- "--server $EDL_SERVER --token-file $EDL_TOKEN_FILE connect '%n'\$" "$work/config" || fail "it prints $(cat "$work/config")"
+# and another folder, and ssh reads % in its own way
+mkdir "$work/100%n"
+cp "$EDL_TOKEN_FILE" "$work/100%n/token"
+(cd "$work/100%n" && edl ssh-config --token-file token) >"$work/odd-config"
+grep -qF -- " $work/100%%n/token" "$work/odd-config" || fail "a path with % is printed as $(cat "$work/odd-config")"
 enter() { env -u EDL_SERVER -u EDL_TOKEN_FILE timeout 60 ssh -F "$work/config" "$@"; }
 status_of() { local status=0; "$@" >"$work/out" 2>"$work/err" || status=$?; echo $status; }
 wants() { [ "$1" = "$2" ] || fail "$3: status $2, $1 was wanted: $(cat "$work/out" "$work/err")"; }
@@ -33,6 +38,7 @@ wants() { [ "$1" = "$2" ] || fail "$3: status $2, $1 was wanted: $(cat "$work/ou
 wants 5 "$(status_of enter j.trainer-1.edl 'echo "$EDL_JOB $EDL_INDEX"; exit 5' </dev/null)" 'a command'
 [ "$(cat "$work/out")" = 'j 1' ] || fail "it ran in $(cat "$work/out")"
 head -c 3000000 /dev/urandom >"$work/random"
+env -u EDL_SERVER -u EDL_TOKEN_FILE timeout 60 ssh -F "$work/odd-config" j.edl true </dev/null || fail 'a path with % leads nowhere'
 wants 0 "$(status_of enter j.edl cat <"$work/random")" cat
 cmp "$work/random" "$work/out" || fail 'bytes were lost'
 # sshd of an ordinary account gives no terminal where it may not give the device to its group
