@@ -30,7 +30,6 @@
 #include "shared/macro.h"
 
 #define TERMINAL_GROUP 5 /* tty, of every Debian */
-#define LAST_OUTPUT_US (100 * USEC_PER_MSEC)
 #define STATUS_NO_PROGRAM 127
 #define GRACE_US (2 * USEC_PER_SEC)
 
@@ -98,7 +97,11 @@ static void on_stream_over(void *userdata)
 
 static void bound_streams(struct program *program)
 {
-    session_outlet_bound(&program->out);
+    /* what a program wrote to a terminal comes through a queue of the kernel; a pipe has it all */
+    if (program->terminal >= 0)
+        session_outlet_bound_terminal(&program->out);
+    else
+        session_outlet_bound(&program->out);
     if (program->err.fd >= 0)
         session_outlet_bound(&program->err);
 }
@@ -109,9 +112,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
-    if (program->tree.reaped)
-        bound_streams(program);
-    else
+    if (!program->tree.reaped)
         (void)pidfd_send_signal(program->child.pidfd, SIGKILL, NULL, 0);
     return 0;
 }
@@ -125,11 +126,7 @@ static void arm(struct program *program, uint64_t in_us)
 static void on_ended(struct program *program)
 {
     session_inlet_close(&program->in);
-    /* what a program wrote to a terminal comes through a queue of the kernel; a pipe has it all */
-    if (program->terminal >= 0 && program->n_open > 0)
-        arm(program, LAST_OUTPUT_US);
-    else
-        bound_streams(program);
+    bound_streams(program);
     settle(program);
 }
 

@@ -14,11 +14,16 @@
 #include "shared/cleanup.h"
 #include "shared/macro.h"
 
+/* What Linux holds of a terminal, in the line discipline and in front of it, is some 20 KB. */
+#define TERMINAL_HELD_MAX ((size_t)64 * 1024)
+#define QUIET_US (100 * USEC_PER_MSEC)
+
 /* ---- out ---- */
 
 static void finish(struct session_outlet *outlet)
 {
     outlet->readable = sd_event_source_disable_unref(outlet->readable);
+    outlet->quiet = sd_event_source_disable_unref(outlet->quiet);
     outlet->fd = safe_close(outlet->fd);
     session_wire_send(outlet->wire, SESSION_EOF, outlet->channel, NULL, 0);
     outlet->over(outlet->userdata);
@@ -29,6 +34,28 @@ static size_t may_read(const struct session_outlet *outlet)
     size_t n = MIN_OF(session_wire_room(outlet->wire), (size_t)outlet->window.may_send);
 
     return outlet->bounded ? MIN_OF(n, outlet->left) : n;
+}
+
+/* on_quiet - nothing came; where it could not, session_outlet_go_on awaits it again */
+static int on_quiet(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct session_outlet *outlet = userdata;
+
+    (void)source;
+    (void)usec;
+    if (may_read(outlet) > 0)
+        finish(outlet);
+    return 0;
+}
+
+/* await_quiet - from now on; while nothing may be read, nothing tells whether there is more */
+static void await_quiet(const struct session_outlet *outlet)
+{
+    if (outlet->quiet == NULL)
+        return;
+    (void)sd_event_source_set_time_relative(outlet->quiet, QUIET_US);
+    (void)sd_event_source_set_enabled(outlet->quiet,
+                                      may_read(outlet) > 0 ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -43,11 +70,13 @@ static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *
         finish(outlet);
         return 0;
     }
-    if (most == 0)
+    if (most == 0) {
+        await_quiet(outlet);
         return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    }
     n = read(fd, data, most);
     if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
-        if (outlet->bounded && errno == EAGAIN)
+        if (outlet->bounded && outlet->quiet == NULL && errno == EAGAIN)
             finish(outlet);
         return 0;
     }
@@ -60,6 +89,8 @@ static int on_readable(sd_event_source *source, int fd, uint32_t revents, void *
     outlet->left -= outlet->bounded ? (size_t)n : 0;
     if (outlet->bounded && outlet->left == 0)
         finish(outlet);
+    else
+        await_quiet(outlet);
     return 0;
 }
 
@@ -75,8 +106,11 @@ int session_outlet_open(struct session_outlet *outlet, sd_event *event, struct s
 
 void session_outlet_go_on(struct session_outlet *outlet)
 {
-    if (outlet->fd >= 0)
-        (void)sd_event_source_set_enabled(outlet->readable, SD_EVENT_ON);
+    if (outlet->fd < 0)
+        return;
+    (void)sd_event_source_set_enabled(outlet->readable, SD_EVENT_ON);
+    if (outlet->quiet != NULL && sd_event_source_get_enabled(outlet->quiet, NULL) == SD_EVENT_OFF)
+        await_quiet(outlet);
 }
 
 bool session_outlet_granted(struct session_outlet *outlet, uint32_t size)
@@ -103,9 +137,27 @@ void session_outlet_bound(struct session_outlet *outlet)
         session_outlet_go_on(outlet);
 }
 
+void session_outlet_bound_terminal(struct session_outlet *outlet)
+{
+    if (outlet->fd < 0 || outlet->bounded)
+        return;
+    outlet->bounded = true;
+    outlet->left = TERMINAL_HELD_MAX;
+    if (sd_event_add_time_relative(sd_event_source_get_event(outlet->readable), &outlet->quiet,
+                                   CLOCK_MONOTONIC, QUIET_US, 0, on_quiet, outlet) < 0) {
+        finish(outlet);
+        return;
+    }
+    /* what is there to read comes first, also behind a time in which all here stood still */
+    (void)sd_event_source_set_priority(outlet->quiet, SD_EVENT_PRIORITY_IDLE);
+    session_outlet_go_on(outlet);
+    await_quiet(outlet);
+}
+
 void session_outlet_close(struct session_outlet *outlet)
 {
     outlet->readable = sd_event_source_disable_unref(outlet->readable);
+    outlet->quiet = sd_event_source_disable_unref(outlet->quiet);
     outlet->fd = safe_close(outlet->fd);
 }
 

@@ -3,7 +3,7 @@
  *
  * Nothing is read that may not be sent, and nothing is taken that cannot be written: windows
  * (session_frame.h) and the room of the wire bound both. Used by: session_program.c,
- * session_attach.c, session_forward.c. */
+ * session_attach.c, session_forward.c. Tests: tests/unit/test_session_stream.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,6 +26,7 @@ struct session_outlet {
     struct session_window window;
     bool bounded; /* left bytes are read yet, and no more */
     size_t left;
+    sd_event_source *quiet; /* NULL, or of a terminal: it runs while nothing new is there to read */
     session_stream_fn over; /* once; may free the outlet */
     void *userdata;
 };
@@ -54,6 +55,9 @@ bool session_outlet_granted(struct session_outlet *outlet, uint32_t size);
 void session_outlet_go_on(struct session_outlet *outlet);
 /* session_outlet_bound - no one is left who is to be heard: what is there now, and no more */
 void session_outlet_bound(struct session_outlet *outlet);
+/* session_outlet_bound_terminal - likewise of the master of a terminal, which does not say how much
+ * the kernel has of it */
+void session_outlet_bound_terminal(struct session_outlet *outlet);
 void session_outlet_close(struct session_outlet *outlet);
 
 /* session_inlet_open - as session_outlet_open; what it is, and over, the caller sets after it */
