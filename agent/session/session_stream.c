@@ -187,15 +187,21 @@ static void drop(struct session_inlet *inlet)
     close_it(inlet);
 }
 
-/* tell_end - of a terminal, whose other direction goes on: Ctrl-D */
-static void tell_end(struct session_inlet *inlet)
+/* tell_terminal - its other direction goes on: Ctrl-D. false: it has no room for that yet */
+static bool tell_terminal(const struct session_inlet *inlet)
 {
     struct termios modes;
+    uint8_t eof = tcgetattr(inlet->fd, &modes) == 0 ? modes.c_cc[VEOF] : 4;
 
+    return write(inlet->fd, &eof, 1) >= 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+/* tell_end - when it can be written; until then on_writable comes again */
+static void tell_end(struct session_inlet *inlet)
+{
     if (inlet->is_terminal) {
-        uint8_t eof = tcgetattr(inlet->fd, &modes) == 0 ? modes.c_cc[VEOF] : 4;
-
-        (void)!write(inlet->fd, &eof, 1);
+        if (!tell_terminal(inlet))
+            return;
     } else if (inlet->is_socket) {
         (void)shutdown(inlet->fd, SHUT_WR);
     }

@@ -159,3 +159,52 @@ TEST(test_a_terminal_ends_though_one_writes_on)
     assert_in_range(wire.n_data, 1, 1 << 20);
     end(&t);
 }
+
+/* all_at_once - how much a terminal of which nobody reads takes in one write */
+static size_t all_at_once(void)
+{
+    static const uint8_t some[1 << 16] = { 0 };
+    struct terminal t;
+    ssize_t n;
+
+    begin(&t);
+    n = write(t.master, some, sizeof some);
+    assert_in_range(n, 1, sizeof some - 1);
+    (void)safe_close(t.master);
+    end(&t);
+    return (size_t)n;
+}
+
+/* The last of what was typed leaves no room. */
+static void check_ctrl_d(size_t size)
+{
+    static const uint8_t some[1 << 16] = { 0 };
+    struct terminal t;
+    struct session_inlet inlet;
+    uint8_t got[4096], last = 0;
+    ssize_t n;
+
+    begin(&t);
+    assert_true(session_inlet_open(&inlet, t.event, NULL, SESSION_STDIN,
+                                   fcntl(t.master, F_DUPFD_CLOEXEC, 3)) >= 0);
+    inlet.is_terminal = true;
+    assert_true(session_inlet_take(&inlet, some, size));
+    session_inlet_end(&inlet);
+    for (unsigned i = 0; i < 1000 && last != 4; i++) {
+        turn(&t, USEC_PER_MSEC);
+        n = read(t.slave, got, sizeof got);
+        last = n > 0 ? got[n - 1] : 0;
+    }
+    assert_int_equal(last, 4);
+    assert_int_equal(inlet.fd, -1);
+    (void)safe_close(t.master);
+    end(&t);
+}
+
+TEST(test_ctrl_d_waits_until_a_terminal_takes_it)
+{
+    size_t size = all_at_once();
+
+    for (unsigned i = 0; i < 20; i++)
+        check_ctrl_d(size);
+}
