@@ -153,6 +153,8 @@ static int on_take(struct http_request *request, const void *data, size_t size, 
         return edl_error_set(error, -E2BIG, "more came at once than is read at once");
     session_ring_put(&side->ring, data, size);
     session->bytes[who(side)] += size;
+    if (who(side) == SESSION_NODE)
+        session_hear_node(session);
     scheduler->sessions.bytes[who(side)] += size;
     if (stream != NULL)
         http_stream_wake(stream);

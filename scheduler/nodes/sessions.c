@@ -23,7 +23,8 @@
 #define ACCURACY_US (50 * USEC_PER_MSEC)
 #define BEAT_US (15 * USEC_PER_SEC) /* it is looked at so often */
 #define SOON_US USEC_PER_SEC
-/* A program that ended tells of it itself; its node has so long to pass that on. */
+/* A program that ended tells of it itself; its node has so long to pass that on, and longer while
+ * it says something. */
 #define FAREWELL_US (10 * USEC_PER_SEC)
 /* Whoever does not close a connection of a session that is over loses it then. */
 #define CUT_US (10 * USEC_PER_SEC)
@@ -31,6 +32,7 @@
 /* What moves when nothing does: a frame of 8 bytes from each side each 15 s (session_frame.h). */
 #define PING_US (15 * USEC_PER_SEC)
 #define PING_BYTES (SESSION_SIDES * 8)
+#define NODE_SILENT_US (PING_US + 5 * USEC_PER_SEC)
 #define KEPT_TIMES 4 /* of what may be there at once, with those that ended of late */
 #define ENDS_JOB_REASON "its session ended"
 
@@ -425,6 +427,25 @@ static void end_if_idle(struct session *session, uint64_t now)
     session_end(session, SESSION_IDLE, &why);
 }
 
+void session_hear_node(struct session *session)
+{
+    (void)sd_event_now(session->scheduler->event, CLOCK_BOOTTIME, &session->heard_us);
+}
+
+/* farewell_us - when a session whose process has ended is over, if its node does not end it. What
+ * waits for a person to read it is not cut off: session-idle bounds that. */
+static uint64_t farewell_us(const struct session *session, uint64_t now)
+{
+    const struct session_side *node = &session->sides[SESSION_NODE];
+    uint64_t until = session->gone_us + FAREWELL_US;
+
+    if (node->ring.n > 0 && session->sides[SESSION_PERSON].out != NULL)
+        return MAX_OF(until, now + BEAT_US);
+    if (node->in == NULL || session->heard_us == 0)
+        return until;
+    return MAX_OF(until, session->heard_us + NODE_SILENT_US);
+}
+
 static uint64_t next_look_us(const struct session *session, uint64_t now)
 {
     uint64_t idle_us = session->scheduler->options.sessions.idle_us;
@@ -437,7 +458,7 @@ static uint64_t next_look_us(const struct session *session, uint64_t now)
     if (session->state == SESSION_OPEN)
         next = MIN_OF(next, session->moved_us + idle_us);
     if (session->gone_us != 0)
-        next = MIN_OF(next, session->gone_us + FAREWELL_US);
+        next = MIN_OF(next, farewell_us(session, now));
     if (session_pipe_is_left(session))
         next = MIN_OF(next, now + SOON_US);
     return MAX_OF(next, now + ACCURACY_US);
@@ -454,7 +475,7 @@ static void look_at_living(struct session *session, uint64_t now)
     else if (session->state == SESSION_WAITS && !has_come(session, SESSION_PERSON) &&
              now >= session->since_us + SESSION_PERSON_WAIT_S * USEC_PER_SEC)
         end_late(session, SESSION_PERSON);
-    else if (session->gone_us != 0 && now >= session->gone_us + FAREWELL_US)
+    else if (session->gone_us != 0 && now >= farewell_us(session, now))
         end_without_process(session);
     if (session->state != SESSION_OVER)
         arm(session, next_look_us(session, now));

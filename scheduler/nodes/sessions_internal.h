@@ -44,6 +44,7 @@ struct session {
     uint64_t since_wall_us;
     uint64_t since_us;             /* boot time, as all below; when it ended, then */
     uint64_t gone_us;              /* its process ended then; 0: it runs */
+    uint64_t heard_us;             /* the last time that its node sent something; 0: never */
     uint64_t moved_us;             /* the last time that it moved something */
     uint64_t moved_bytes;          /* of all that had come then */
     uint64_t bytes[SESSION_SIDES]; /* that came */
@@ -61,6 +62,9 @@ void session_settle(struct session *session);
 
 /* session_look_soon - the timer is to look at it in a moment */
 void session_look_soon(struct session *session);
+
+/* session_hear_node - its node has sent something */
+void session_hear_node(struct session *session);
 
 /* session_pipe_close - it is over: nobody waits for more; what the person has not got yet is told
  */

@@ -312,6 +312,30 @@ async def test_a_process_that_ends(world):
     await agent.end()
 
 
+async def test_a_process_that_ended_has_its_farewell(world):
+    """as long as its node says something, or a person has not read all: beyond the 10 s of a silent node"""
+    agent, job = await world.node_and_job()
+    number = (await world.admin.ask("GET", "/jobs/" + job))["id"]
+    slow, person, node = await open_session(world.admin, agent, job)
+    quiet, other, pings = await open_session(world.admin, agent, job)
+    data = random_bytes(1 << 23)
+    sending = asyncio.create_task(node.send(data))
+    await pings.send(b"\x09" + b"\0" * 7)
+    agent.let_end(number, 3)
+    await agent.report()
+    await asyncio.sleep(13)  # it is about time
+    assert await person.get_exactly(len(data)) == data
+    await sending
+    await node.send(b"it has ended")
+    await node.finish()
+    assert await person.get_all() == b"it has ended"
+    assert (await world.state(slow["session"]))["cause"] == "ended"
+    assert (await world.admin.ask("GET", "/sessions/" + quiet["session"]))["state"] == "open"
+    assert len(await other.get_all()) == 8
+    assert (await world.state(quiet["session"]))["cause"] == "process_gone"  # nothing came for 20 s
+    await agent.end()
+
+
 async def test_a_session_ends_its_job(world):
     ann = await world.person("anton")
     agent, job = await world.node_and_job(owner=ann)
