@@ -92,7 +92,8 @@ static int on_leave(sd_event_source *source, int fd, uint32_t events, void *user
     (void)fd;
     (void)events;
     (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
-    session_look_soon(side->session);
+    if (side->session->state != SESSION_OVER) /* else its timer is the one that cuts */
+        session_look_soon(side->session);
     return 0;
 }
 

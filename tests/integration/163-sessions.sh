@@ -16,6 +16,8 @@ play() { # STATE-DIR URL TEST...
 }
 play brief "$(address http:// brief)" 'brief_*' test_nobody_comes >"$work/brief.out" 2>&1 &
 beside=$!
+play state "$(address http:// scheduler)" 'test_farewell_*' >"$work/farewell.out" 2>&1 &
+farewell=$!
 for name in bytes orders a_slow who rights a_process a_session jobs sides; do play state "$(address http:// scheduler)" "test_${name}_*"; done
 play state "$(address https:// scheduler)" test_bytes_arrive_both_ways test_sides_die_at_each_point
 play state "unix:$work/socket" test_bytes_arrive_both_ways
@@ -24,6 +26,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 wait $beside || { cat "$work/brief.out"; fail "beside"; }
 cat "$work/brief.out"
+wait $farewell || { cat "$work/farewell.out"; fail "the farewell"; }
 
 # a scheduler that stops says so, and one that is killed does not keep the other side waiting
 play state "$(address http:// scheduler)" last_stop >"$work/stop.out" 2>&1 &

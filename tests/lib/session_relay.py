@@ -312,7 +312,7 @@ async def test_a_process_that_ends(world):
     await agent.end()
 
 
-async def test_a_process_that_ended_has_its_farewell(world):
+async def test_farewell_of_a_process_that_ended(world):
     """as long as its node says something, or a person has not read all: beyond the 10 s of a silent node"""
     agent, job = await world.node_and_job()
     number = (await world.admin.ask("GET", "/jobs/" + job))["id"]
@@ -333,6 +333,22 @@ async def test_a_process_that_ended_has_its_farewell(world):
     assert (await world.admin.ask("GET", "/sessions/" + quiet["session"]))["state"] == "open"
     assert len(await other.get_all()) == 8
     assert (await world.state(quiet["session"]))["cause"] == "process_gone"  # nothing came for 20 s
+    await agent.end()
+
+
+async def test_a_session_that_is_over_is_read_to_its_end(world):
+    """also when its node leaves meanwhile"""
+    agent, job = await world.node_and_job()
+    made, person, node = await open_session(world.admin, agent, job)
+    sending = asyncio.create_task(node.send(random_bytes(BYTES * 4)))
+    seen = -1
+    while seen != (seen := (await world.admin.ask("GET", "/sessions/" + made["session"]))["out_bytes"]):
+        await asyncio.sleep(0.2)
+    await world.admin.ask("DELETE", "/sessions/" + made["session"])
+    node.vanish()
+    await asyncio.gather(sending, return_exceptions=True)
+    await asyncio.sleep(3)  # it is about time
+    assert len(await person.get_all()) == seen
     await agent.end()
 
 
