@@ -10,10 +10,21 @@
 
 #define AT_ONCE (SESSION_PASS_BYTES / HTTP_PIECE_BYTES)
 
+/* arm - whoever begins to wait in the last of what a pass serves would wait for the next that comes
+ */
 static void arm(struct session_turns *turns)
 {
-    (void)sd_event_source_set_enabled(turns->source,
-                                      turns->list != NULL ? SD_EVENT_ON : SD_EVENT_OFF);
+    bool any = turns->list != NULL;
+
+    (void)sd_event_source_set_enabled(turns->source, any ? SD_EVENT_ON : SD_EVENT_OFF);
+    (void)sd_event_source_set_enabled(turns->poke, any ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+static int on_poke(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    (void)userdata;
+    return 0; /* on_pass follows */
 }
 
 /* A pass has served the connections that it had: it is the turn of those that waited. */
@@ -36,6 +47,12 @@ int session_turns_init(struct session_turns *turns, sd_event *event, struct edl_
     int r = sd_event_add_post(event, &turns->source, on_pass, turns);
 
     if (r >= 0)
+        r = sd_event_add_defer(event, &turns->poke, on_poke, turns);
+    if (r >= 0) /* behind those that have something, which make a pass as well */
+        r = sd_event_source_set_priority(turns->poke, SD_EVENT_PRIORITY_IDLE);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(turns->poke, SD_EVENT_OFF);
+    if (r >= 0)
         r = sd_event_source_set_enabled(turns->source, SD_EVENT_OFF);
     if (r < 0)
         return edl_error_errno(error, r, "cannot put the sessions on the event loop");
@@ -46,6 +63,7 @@ int session_turns_init(struct session_turns *turns, sd_event *event, struct edl_
 void session_turns_done(struct session_turns *turns)
 {
     turns->source = sd_event_source_disable_unref(turns->source);
+    turns->poke = sd_event_source_disable_unref(turns->poke);
 }
 
 bool session_turns_may(struct session_turns *turns, size_t bytes)

@@ -28,7 +28,8 @@ struct session_turn {
 };
 
 struct session_turns {
-    sd_event_source *source; /* owned */
+    sd_event_source *source; /* owned; behind each pass */
+    sd_event_source *poke;   /* owned; a pass, when nobody else makes one */
     struct session_turn *list;
     uint64_t pass; /* of the loop, in which so much was moved: */
     size_t bytes;

@@ -108,6 +108,32 @@ TEST(test_who_waits_goes_on_in_order_some_in_each_pass)
     end(&loop);
 }
 
+static int on_last(sd_event_source *source, void *userdata)
+{
+    struct one *one = userdata;
+
+    session_turns_wait(&one->loop->turns, &one->turn);
+    return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+}
+
+TEST(test_who_waits_goes_on_though_nothing_else_happens)
+{
+    struct loop loop = { .n = 0 };
+    struct one one = { .loop = &loop };
+    sd_event_source *source = NULL;
+
+    begin(&loop);
+    one.turn = (struct session_turn){ .go_on = on_turn, .userdata = &one };
+    assert_true(sd_event_add_defer(loop.event, &source, on_last, &one) >= 0);
+    assert_true(sd_event_run(loop.event, 0) > 0);
+    for (unsigned i = 0; i < 2; i++)
+        (void)sd_event_run(loop.event, 0);
+    assert_int_equal(loop.n, 1);
+    assert_int_equal(sd_event_run(loop.event, 0), 0); /* and then it sleeps */
+    (void)sd_event_source_disable_unref(source);
+    end(&loop);
+}
+
 TEST(test_a_ring_gives_what_it_got)
 {
     struct session_ring ring = { 0 };
