@@ -29,10 +29,7 @@
 /* Whoever does not close a connection of a session that is over loses it then. */
 #define CUT_US (10 * USEC_PER_SEC)
 #define KEPT_US (SESSION_KEPT_S * USEC_PER_SEC)
-/* What moves when nothing does: a frame of 8 bytes from each side each 15 s (session_frame.h). */
-#define PING_US (15 * USEC_PER_SEC)
-#define PING_BYTES (SESSION_SIDES * 8)
-#define NODE_SILENT_US (PING_US + 5 * USEC_PER_SEC)
+#define NODE_SILENT_US (SESSION_PING_US + 5 * USEC_PER_SEC)
 #define KEPT_TIMES 4 /* of what may be there at once, with those that ended of late */
 #define ENDS_JOB_REASON "its session ended"
 
@@ -132,24 +129,6 @@ static void forget(struct session *session)
 }
 
 /* --- its end --- */
-
-static bool is_idle_us(const struct session *session, uint64_t now, uint64_t *ret_us)
-{
-    *ret_us = now - MIN_OF(session->moved_us, now);
-    return *ret_us >= session->scheduler->options.sessions.idle_us;
-}
-
-/* note_moves - more came than what says that a side is there */
-static void note_moves(struct session *session, uint64_t now)
-{
-    uint64_t bytes = session->bytes[SESSION_PERSON] + session->bytes[SESSION_NODE];
-    uint64_t pings = (now - MIN_OF(session->moved_us, now)) / PING_US + 1;
-
-    if (bytes - session->moved_bytes <= pings * PING_BYTES)
-        return;
-    session->moved_us = now;
-    session->moved_bytes = bytes;
-}
 
 static void end_job(struct session *session)
 {
@@ -257,7 +236,7 @@ void session_settle(struct session *session)
     if (session->state == SESSION_WAITS && has_come(session, SESSION_PERSON) &&
         has_come(session, SESSION_NODE)) {
         session->state = SESSION_OPEN;
-        session->moved_us = now_us();
+        session_moves_begin(&session->moves, now_us());
         session_look_soon(session); /* until now its timer is for those who do not come */
     }
     settle_node(session);
@@ -415,13 +394,14 @@ void sessions_look(struct scheduler *scheduler)
 static void end_if_idle(struct session *session, uint64_t now)
 {
     struct edl_error why = { 0 };
-    uint64_t idle_us;
+    uint64_t bytes = session->bytes[SESSION_PERSON] + session->bytes[SESSION_NODE];
 
-    note_moves(session, now);
-    if (session->state != SESSION_OPEN || !is_idle_us(session, now, &idle_us))
+    if (!session_moves_look(&session->moves, bytes, now,
+                            session->scheduler->options.sessions.idle_us) ||
+        session->state != SESSION_OPEN)
         return;
     (void)edl_error_set(&why, -ETIMEDOUT, "nothing has moved in it for %" PRIu64 " s",
-                        idle_us / USEC_PER_SEC);
+                        session_moves_idle_us(&session->moves, now) / USEC_PER_SEC);
     (void)edl_error_remedy(&why, "session-idle in the scheduler's scheduler.conf says for how long"
                                  " one may stand still");
     session_end(session, SESSION_IDLE, &why);
@@ -456,7 +436,7 @@ static uint64_t next_look_us(const struct session *session, uint64_t now)
     if (session->state == SESSION_WAITS && !has_come(session, SESSION_PERSON))
         next = MIN_OF(next, session->since_us + SESSION_PERSON_WAIT_S * USEC_PER_SEC);
     if (session->state == SESSION_OPEN)
-        next = MIN_OF(next, session->moved_us + idle_us);
+        next = MIN_OF(next, session->moves.moved_us + idle_us);
     if (session->gone_us != 0)
         next = MIN_OF(next, farewell_us(session, now));
     if (session_pipe_is_left(session))
@@ -607,7 +587,8 @@ int session_begin(struct scheduler *scheduler, struct http_request *request,
     session->order = make_order(session, wish->process, wish->members);
     session->ends_job = wish->ends_job;
     session->since_wall_us = clock_instant().wall_us;
-    session->since_us = session->moved_us = now_us();
+    session->since_us = now_us();
+    session_moves_begin(&session->moves, session->since_us);
     for (size_t i = 0; i < SESSION_SIDES; i++)
         session->sides[i].session = session;
     DL_APPEND(scheduler->sessions.list, session);
@@ -653,7 +634,7 @@ json_t *session_to_json(const struct session *session)
                      command != NULL ? json_deep_copy(command) : json_array(), "state",
                      states[session->state], "since_us",
                      (json_int_t)clock_shown_us(session->since_wall_us), "idle_us",
-                     (json_int_t)(until - MIN_OF(session->moved_us, until)), "in_bytes",
+                     (json_int_t)session_moves_idle_us(&session->moves, until), "in_bytes",
                      (json_int_t)session->bytes[SESSION_PERSON], "out_bytes",
                      (json_int_t)session->bytes[SESSION_NODE]);
 }

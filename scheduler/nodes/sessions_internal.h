@@ -4,6 +4,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "scheduler/nodes/session_moves.h"
 #include "scheduler/nodes/session_ring.h"
 #include "scheduler/nodes/sessions.h"
 #include "scheduler/scheduler.h"
@@ -42,11 +43,10 @@ struct session {
     enum session_state state;
     struct session_side sides[SESSION_SIDES];
     uint64_t since_wall_us;
-    uint64_t since_us;             /* boot time, as all below; when it ended, then */
-    uint64_t gone_us;              /* its process ended then; 0: it runs */
-    uint64_t heard_us;             /* the last time that its node sent something; 0: never */
-    uint64_t moved_us;             /* the last time that it moved something */
-    uint64_t moved_bytes;          /* of all that had come then */
+    uint64_t since_us; /* boot time, as all below; when it ended, then */
+    uint64_t gone_us;  /* its process ended then; 0: it runs */
+    uint64_t heard_us; /* the last time that its node sent something; 0: never */
+    struct session_moves moves;
     uint64_t bytes[SESSION_SIDES]; /* that came */
     enum session_cause cause;      /* when it is over */
     struct edl_error why;          /* likewise: text and remedy */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scheduler/api/session_wish.h"
+#include "scheduler/nodes/session_moves.h"
 #include "scheduler/nodes/session_ring.h"
 #include "scheduler/nodes/session_turns.h"
 #include "scheduler/nodes/sessions.h"
@@ -157,6 +158,28 @@ TEST(test_a_ring_gives_what_it_got)
     session_ring_clear(&ring);
     assert_null(session_ring_look(&ring, 10, &size));
     assert_int_equal(size, 0);
+}
+
+TEST(test_a_few_keys_move_something_also_after_hours)
+{
+    const uint64_t idle_us = 8 * 3600 * USEC_PER_SEC, beat_us = 15050 * USEC_PER_MSEC;
+    struct session_moves moves = { .moved_us = 0 };
+    uint64_t now = 1000 * USEC_PER_SEC, bytes = 0, typed;
+
+    session_moves_begin(&moves, now);
+    for (unsigned i = 0; i < 1200; i++) { /* five hours of pings */
+        now += beat_us;
+        bytes += SESSION_PING_BYTES;
+        assert_false(session_moves_look(&moves, bytes, now, idle_us));
+    }
+    assert_int_equal(session_moves_idle_us(&moves, now), 1200 * beat_us);
+    typed = now += beat_us;
+    bytes += SESSION_PING_BYTES + 3 * (9 + 9); /* and what a terminal answers */
+    assert_false(session_moves_look(&moves, bytes, now, idle_us));
+    assert_int_equal(session_moves_idle_us(&moves, now), 0);
+    for (now += beat_us; !session_moves_look(&moves, bytes, now, idle_us); now += beat_us)
+        bytes += SESSION_PING_BYTES;
+    assert_in_range(now - typed, idle_us, idle_us + beat_us);
 }
 
 static int read_wish(const char *text, struct session_wish *ret, const char **ret_process,
