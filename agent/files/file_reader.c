@@ -20,6 +20,7 @@
 
 #include "agent/files/file_frames.h"
 #include "agent/files/file_walk.h"
+#include "agent/logs/log_line.h"
 #include "agent/logs/log_times.h"
 #include "agent/logs/log_trim.h"
 #include "shared/cleanup.h"
@@ -340,17 +341,6 @@ static int send_log(struct log_reader *reader, struct edl_error *error)
     return 0;
 }
 
-/* line_of - where the line begins that goes on at offset; so far back is looked at */
-static uint64_t line_of(int fd, uint64_t offset)
-{
-    char data[LOG_READ_BYTES];
-    uint64_t from = offset - MIN_OF(offset, (uint64_t)sizeof data);
-    ssize_t n = pread(fd, data, (size_t)(offset - from), (off_t)from);
-    const char *end = n > 0 ? memrchr(data, '\n', (size_t)n) : NULL;
-
-    return end != NULL ? from + (uint64_t)(end + 1 - data) : from;
-}
-
 static void read_times(struct log_reader *reader, int folder_fd, const char *name)
 {
     _cleanup_free_ char *times = log_times_name(name);
@@ -370,7 +360,7 @@ static void skip_to(struct log_reader *reader, uint64_t since_us, uint64_t size)
     if (from >= size)
         reader->offset = MAX_OF(reader->offset, size);
     else if (from > reader->offset)
-        reader->offset = MAX_OF(reader->offset, line_of(reader->fd, from));
+        reader->offset = MAX_OF(reader->offset, log_line_begin(reader->fd, from));
     reader->used =
         (size_t)snprintf(reader->frame, LOG_HEAD_BYTES, "%" PRIu64 " 0 0\n", reader->offset);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_log_times.c - when the bytes of a log were written: bounded, and never later than is said */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "agent/logs/log_line.h"
 #include "agent/logs/log_times.h"
 #include "shared/cleanup.h"
 #include "shared/macro.h"
@@ -110,4 +113,36 @@ TEST_PLAIN(what_an_account_put_there_is_not_believed)
     assert_int_equal(read.n, 0);
     log_times_clear(&read);
     (void)safe_close(fd);
+}
+
+/* put_line - so many bytes, and a line end where there is one */
+static void put_line(int fd, size_t n, bool ends)
+{
+    char *line = xcalloc(n + 1, 1);
+
+    memset(line, 'x', n);
+    line[n] = '\n';
+    assert_int_equal(write(fd, line, n + ends), n + ends);
+    free(line);
+}
+
+TEST_PLAIN(a_long_line_is_found_by_its_beginning)
+{
+    _cleanup_close_ int fd = make_file();
+    uint64_t longest = 3 + LOG_LINE_BYTES + 2;
+
+    put_line(fd, 2, true);                  /* 0 to 2 */
+    put_line(fd, LOG_LINE_BYTES + 1, true); /* 3 to longest - 1 */
+    put_line(fd, 10, true);                 /* longest to longest + 10 */
+    put_line(fd, 2 * LOG_LINE_BYTES, false);
+    assert_int_equal(log_line_begin(fd, 0), 0);
+    assert_int_equal(log_line_begin(fd, 2), 0);
+    assert_int_equal(log_line_begin(fd, 3), 3);
+    assert_int_equal(log_line_begin(fd, 40000), 3);
+    assert_int_equal(log_line_begin(fd, 1 + LOG_LINE_BYTES), 3);
+    assert_int_equal(log_line_begin(fd, 4 + LOG_LINE_BYTES), longest); /* too far before */
+    assert_int_equal(log_line_begin(fd, longest + 10), longest);
+    assert_int_equal(log_line_begin(fd, longest + 30000), longest + 11);
+    assert_int_equal(log_line_begin(fd, longest + 100 + LOG_LINE_BYTES),
+                     longest + 100 + LOG_LINE_BYTES); /* nor does it end soon */
 }
