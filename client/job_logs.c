@@ -138,6 +138,7 @@ static int gather(struct reader *reader)
         _cleanup_json_ json_t *answer = NULL;
 
         status = question(reader, false, 0, &answer, &rest);
+        reader->reading.ended = json_is_true(json_object_get(answer, "end"));
         json_array_foreach(json_object_get(answer, "entries"), i, entry)
             log_source_add(source_of(reader, entry), entry);
     }

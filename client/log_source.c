@@ -331,14 +331,15 @@ static void seek_tail(struct log_reading *reading, struct log_source *source, ui
 
 /* find_end - how far the log goes that is to be read; of a live process the ring of the server
  * goes on where that is */
-static uint64_t find_end(const struct log_source *source, bool is_ring)
+static uint64_t find_end(const struct log_reading *reading, const struct log_source *source,
+                         bool is_ring)
 {
     const char *state = json_text(source->process, "state");
 
     if (json_u64(source->process, "started_us") == 0 && json_array_size(source->entries) == 0)
         return 0;
-    if (streq(state, "exited")) /* its end came before the word of it */
-        return kept_to(source);
+    if (streq(state, "exited")) /* the word of it may come before its end does */
+        return reading->ended ? kept_to(source) : LOG_NO_END;
     return is_ring && !streq(state, "lost") ? kept_to(source) : LOG_NO_END;
 }
 
@@ -348,7 +349,7 @@ void log_source_begin(struct log_reading *reading, struct log_source *source)
     bool is_ring = json_object_get(json_array_get(source->entries, 0), "offset") != NULL;
 
     place_all(source);
-    source->end = find_end(source, is_ring);
+    source->end = find_end(reading, source, is_ring);
     source->by_server = is_kept_whole(source);
     if (!request->has_tail || request->grep != NULL || source->by_server ||
         source->end == LOG_NO_END)

@@ -27,6 +27,7 @@ struct log_reading {
     struct log_lines *lines;           /* borrowed */
     json_t *processes;                 /* owned: GET /jobs/{job}/processes?state=all */
     json_t *silent; /* owned: why nothing comes from a node, by its name, as it was found out */
+    bool ended;     /* the server has the end of each process that is over */
     uint64_t patience_us; /* so long a node that cannot be reached is asked again */
 };
 

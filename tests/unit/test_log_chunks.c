@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client/log_chunks.h"
+#include "client/job_view.h"
 #include "client/log_missing.h"
 #include "client/log_source.h"
 #include "shared/macro.h"
@@ -92,4 +93,32 @@ TEST_PLAIN(missing_bytes_are_told_in_one_sentence)
                               " which is lost");
     (void)log_source_free(source);
     json_decref(process);
+}
+
+/* end_of - up to where the log of a process in this state is read, of which 4 bytes are kept */
+static uint64_t end_of(const char *state, bool ended)
+{
+    const struct log_request request = { .job = "j" };
+    struct log_reading reading = { .request = &request, .ended = ended };
+    json_t *process = json_pack("{s:s,s:s,s:i,s:i,s:i}", "role", "trainer", "state", state, "index",
+                                0, "incarnation", 1, "started_us", 5);
+    json_t *entry = json_pack("{s:s,s:i,s:i}", "text", "one\n", "time_us", 5, "next_offset", 4);
+    struct log_source *source = log_source_new(process);
+    uint64_t end;
+
+    log_source_add(source, entry);
+    log_source_begin(&reading, source);
+    end = source->end;
+    (void)log_source_free(source);
+    json_decref(entry);
+    json_decref(process);
+    return end;
+}
+
+TEST_PLAIN(a_kept_end_is_the_last_one_when_the_server_says_so)
+{
+    assert_int_equal(end_of("exited", true), 4);
+    assert_int_equal(end_of("exited", false), LOG_NO_END);
+    assert_int_equal(end_of("lost", true), LOG_NO_END);
+    assert_int_equal(end_of("running", false), LOG_NO_END);
 }
