@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slurm.h - the commands of Slurm as thin names over calls of ours: what their files share */
+/* slurm.h - the commands of Slurm as thin names over calls of ours, for all files of them */
 #pragma once
 
 #include <jansson.h>
