@@ -36,6 +36,7 @@
 #define TRIES 50
 #define NOT_FOUND 127
 #define END_WITHIN_US (20 * USEC_PER_SEC)
+#define LOOK_US (2 * USEC_PER_SEC)
 
 struct notebook_options {
     struct common_options common;
@@ -78,10 +79,58 @@ struct notebook {
     char *id, *shown; /* owned: of the job */
     char token[65];
     unsigned port; /* at the node */
+    bool left;     /* the person did, and was told that the job goes on */
     sd_event *event;
+    struct forward *forward; /* owned: it listens before the job is submitted */
     struct edl_error error;
     int status;
 };
+
+/* --- the job stays behind --- */
+
+static char goes_on[200]; /* the sentence, for the handler */
+
+static void on_leaving(int number)
+{
+    char text[sizeof goes_on + 8] = "edl: ";
+    size_t n = 5;
+
+    for (size_t i = 0; goes_on[i] != '\0'; i++)
+        text[n++] = goes_on[i];
+    text[n++] = '\n';
+    (void)!write(STDERR_FILENO, text, n);
+    _exit(SESSION_SIGNALLED + number);
+}
+
+/* watch_leaving - from now on nobody leaves without a word; sessions and loops say it themselves */
+static void watch_leaving(const struct notebook *notebook)
+{
+    static const int numbers[] = { SIGINT, SIGTERM };
+
+    (void)snprintf(goes_on, sizeof goes_on, "job %.60s goes on; edl kill %.60s ends it",
+                   notebook->shown, notebook->shown);
+    for (size_t i = 0; i < ELEMENTS(numbers); i++)
+        if (signal(numbers[i], on_leaving) == SIG_IGN)
+            (void)signal(numbers[i], SIG_IGN);
+}
+
+/* tell_rest - after a failure: whether something is left to be ended */
+static void tell_rest(struct notebook *notebook)
+{
+    _cleanup_free_ char *path = job_path(notebook->id, "");
+    struct http_call call = { .method = "GET",
+                              .path = path,
+                              .bearer_token = notebook->server->token,
+                              .timeout_us = LOOK_US };
+    struct http_answer answer = { 0 };
+
+    (void)http_client_call(notebook->server->http, &call, &answer);
+    if (answer.failure != 0 || answer.status >= 400 || !job_is_final(answer.json))
+        report_note("%s", goes_on);
+    http_answer_clear(&answer);
+}
+
+/* --- its token --- */
 
 /* ask - "TOKEN PORT" of the process's environment; STATUS_FAILED: not there, and told */
 static int ask(struct notebook *notebook)
@@ -96,33 +145,21 @@ static int ask(struct notebook *notebook)
 
     if (fd == -1)
         return STATUS_FAILED;
-    status = session_run(&(struct session_run){
-        .server = notebook->server, .name = &name, .body = body, .out_fd = fd, .detaches = true });
+    status = session_run(&(struct session_run){ .server = notebook->server,
+                                                .name = &name,
+                                                .body = body,
+                                                .out_fd = fd,
+                                                .detaches = true,
+                                                .left = goes_on,
+                                                .ret_left = &notebook->left });
+    if (notebook->left)
+        return status;
     if (status != 0)
         return STATUS_FAILED;
     if (pread(fd, text, sizeof text - 1, 0) == -1 ||
         sscanf(text, "%64[0-9a-f-] %u", notebook->token, &notebook->port) != 2) /* NOLINT */
         notebook->token[0] = '\0';
     return STATUS_OK;
-}
-
-/* find_token - the environment is that of the process once it has become the notebook */
-static int find_token(struct notebook *notebook)
-{
-    struct edl_error error = { 0 };
-
-    for (unsigned i = 0; i < TRIES; i++) {
-        int status = ask(notebook);
-
-        if (status != STATUS_OK)
-            return status;
-        if (strlen(notebook->token) > 1)
-            return STATUS_OK;
-        (void)poll(NULL, 0, RETRY_MS);
-    }
-    (void)edl_error_set(&error, -ETIME, "the notebook did not start in time");
-    (void)edl_error_remedy(&error, "edl logs %s", notebook->shown);
-    return report_error(&error);
 }
 
 /* tell_end - of a notebook that is over already */
@@ -132,8 +169,10 @@ static int tell_end(struct notebook *notebook)
     struct edl_error error = { 0 };
     int status = job_wait(notebook->server, notebook->id, END_WITHIN_US, &job);
 
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
+        report_note("%s", goes_on);
         return status;
+    }
     status = job_exit_status(notebook->server, job);
     if (status != NOT_FOUND)
         return status;
@@ -145,6 +184,30 @@ static int tell_end(struct notebook *notebook)
     (void)report_error(&error);
     return NOT_FOUND;
 }
+
+/* find_token - the environment is that of the process once it has become the notebook; an
+ * end without it is told. Enum status, or that of the job */
+static int find_token(struct notebook *notebook)
+{
+    struct edl_error error = { 0 };
+
+    for (unsigned i = 0; i < TRIES; i++) {
+        int status = ask(notebook);
+
+        if (status != STATUS_OK)
+            return notebook->left ? status : tell_end(notebook);
+        if (strlen(notebook->token) > 1)
+            return STATUS_OK;
+        (void)poll(NULL, 0, RETRY_MS);
+    }
+    (void)edl_error_set(&error, -ETIME, "the notebook did not start in time");
+    (void)edl_error_remedy(&error, "edl logs %s", notebook->shown);
+    (void)report_error(&error);
+    tell_rest(notebook);
+    return STATUS_FAILED;
+}
+
+/* --- its port --- */
 
 static void on_end(void *userdata, const struct session_end *end)
 {
@@ -193,34 +256,44 @@ static void tell_where(const struct notebook *notebook, uint16_t local)
                 notebook->shown, local, notebook->port, notebook->shown);
 }
 
-static int forward(struct notebook *notebook, const struct forward_port *given)
+/* listen_here - a port that is taken is known before anything waits for a GPU */
+static int listen_here(struct notebook *notebook, const struct forward_port *port)
+{
+    struct edl_error error = { 0 };
+    int r = sd_event_new(&notebook->event);
+
+    if (r < 0) {
+        (void)edl_error_errno(&error, r, "the event loop");
+        return report_error(&error);
+    }
+    return forward_listen(&(struct forward_config){ .event = notebook->event,
+                                                    .server = notebook->server,
+                                                    .ports = port,
+                                                    .n_ports = 1,
+                                                    .on_end = on_end,
+                                                    .userdata = notebook },
+                          &notebook->forward);
+}
+
+static int forward(struct notebook *notebook)
 {
     const struct session_name name = { .job = notebook->id };
-    const struct forward_port port = { .local = given->local, .remote = (uint16_t)notebook->port };
-    struct forward *forward = NULL;
     int status = STATUS_FAILED;
 
     notebook->status = STATUS_FAILED;
-    if (sd_event_new(&notebook->event) >= 0 && watch_signals(notebook) >= 0)
-        status = forward_open(&(struct forward_config){ .event = notebook->event,
-                                                        .server = notebook->server,
-                                                        .name = &name,
-                                                        .ports = &port,
-                                                        .n_ports = 1,
-                                                        .on_end = on_end,
-                                                        .userdata = notebook },
-                              &forward);
+    if (watch_signals(notebook) >= 0)
+        status = forward_begin(notebook->forward, &name, (uint16_t)notebook->port);
     if (status == STATUS_OK) {
-        tell_where(notebook, forward_local_port(forward, 0));
+        tell_where(notebook, forward_local_port(notebook->forward, 0));
         (void)sd_event_loop(notebook->event);
         status = notebook->status;
     }
-    (void)forward_free(forward);
-    (void)sd_event_unref(notebook->event);
     if (notebook->error.code != 0)
         (void)report_error(&notebook->error);
     if (status >= SESSION_SIGNALLED)
-        report_note("job %s goes on", notebook->shown);
+        report_note("%s", goes_on);
+    else if (status != STATUS_OK)
+        tell_rest(notebook);
     return status;
 }
 
@@ -262,11 +335,17 @@ static int run(const struct invocation *invocation)
     if (status != STATUS_OK)
         return status;
     notebook.server = &server;
-    status = start(&notebook, &invocation->arguments);
-    if (status == STATUS_OK && find_token(&notebook) != STATUS_OK)
-        status = tell_end(&notebook);
-    else if (status == STATUS_OK)
-        status = forward(&notebook, &port);
+    status = listen_here(&notebook, &port);
+    if (status == STATUS_OK)
+        status = start(&notebook, &invocation->arguments);
+    if (status == STATUS_OK) {
+        watch_leaving(&notebook);
+        status = find_token(&notebook);
+        if (strlen(notebook.token) > 1)
+            status = forward(&notebook);
+    }
+    (void)forward_free(notebook.forward);
+    (void)sd_event_unref(notebook.event);
     free(notebook.id);
     free(notebook.shown);
     server_clear(&server);

@@ -391,9 +391,23 @@ static int accept_all(struct forward *forward, struct edl_error *error)
     return 0;
 }
 
-int forward_open(const struct forward_config *config, struct forward **ret)
+int forward_listen(const struct forward_config *config, struct forward **ret)
 {
     struct forward *forward = xcalloc(1, sizeof *forward);
+    struct edl_error error = { 0 };
+
+    forward->config = *config;
+    memcpy(forward->ports, config->ports, config->n_ports * sizeof *config->ports);
+    if (listen_all(forward, &error) < 0) {
+        (void)forward_free(forward);
+        return report_error(&error);
+    }
+    *ret = forward;
+    return STATUS_OK;
+}
+
+int forward_begin(struct forward *forward, const struct session_name *name, uint16_t remote)
+{
     const struct session_events events = {
         .on_ready = on_ready,
         .on_data = on_data,
@@ -407,22 +421,26 @@ int forward_open(const struct forward_config *config, struct forward **ret)
     };
     struct edl_error error = { 0 };
     json_t *body = session_body("forward", NULL, 0);
-    int status = STATUS_OK;
+    int status;
 
-    forward->config = *config;
-    memcpy(forward->ports, config->ports, config->n_ports * sizeof *config->ports);
-    (void)json_object_set_new(body, "port", json_integer(config->ports[0].remote));
-    if (config->name->process != NULL)
-        (void)json_object_set_new(body, "process", json_string(config->name->process));
-    if (listen_all(forward, &error) < 0) {
-        status = report_error(&error);
-        json_decref(body);
-    } else {
-        status = session_open(config->server, config->event, config->name->job, body, &events,
-                              &forward->session);
-    }
+    forward->ports[0].remote = remote;
+    (void)json_object_set_new(body, "port", json_integer(remote));
+    if (name->process != NULL)
+        (void)json_object_set_new(body, "process", json_string(name->process));
+    status = session_open(forward->config.server, forward->config.event, name->job, body, &events,
+                          &forward->session);
     if (status == STATUS_OK && accept_all(forward, &error) < 0)
         status = report_error(&error);
+    return status;
+}
+
+int forward_open(const struct forward_config *config, struct forward **ret)
+{
+    struct forward *forward = NULL;
+    int status = forward_listen(config, &forward);
+
+    if (status == STATUS_OK)
+        status = forward_begin(forward, config->name, config->ports[0].remote);
     if (status != STATUS_OK)
         forward = forward_free(forward);
     else

@@ -40,6 +40,14 @@ struct forward_config {
     void *userdata;
 };
 
+/* forward_listen - the first half of forward_open, for a process that is not there yet: config's
+ * name may be NULL, and connections wait */
+int forward_listen(const struct forward_config *config, struct forward **ret);
+
+/* forward_begin - the second half: remote is that of the first port. Prints failures. Enum status;
+ * forward is the caller's to free in any case */
+int forward_begin(struct forward *forward, const struct session_name *name, uint16_t remote);
+
 /* forward_open - listens, and asks for the session; prints failures. Enum status */
 int forward_open(const struct forward_config *config, struct forward **ret);
 struct forward *forward_free(struct forward *forward);

@@ -262,6 +262,8 @@ static int on_leaving(sd_event_source *source, const struct signalfd_siginfo *in
     struct running *running = userdata;
 
     (void)source;
+    if (running->run->ret_left != NULL)
+        *running->run->ret_left = true;
     leave(running, SESSION_SIGNALLED + (int)info->ssi_signo, running->run->left);
     return 0;
 }

@@ -22,6 +22,7 @@ struct session_run {
     int in_fd;        /* instead of standard input; 0: that */
     int out_fd;       /* instead of standard output; 0: that */
     const char *left; /* what is said when the person leaves; NULL: nothing */
+    bool *ret_left;   /* becomes true then; may be NULL */
 };
 
 /* session_run - until it is over; prints failures. Returns the exit status of edl: the command's,

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # What people type to look into a process: exec as a filter with the command's status, attach, cp, port-forward; and every way in
 # which there is no session, or it breaks off: never status 0, always a sentence
-# Takes 15 s: some sixty sessions, one after the other
+# Takes 25 s: some ninety sessions, one after the other
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
-cluster_start --nodes 2
-export HOME=$work
-# its environment is not to steer what edl cp does there; and a tar whose files change, where somebody asks for it
+# where somebody asks for it: a tar whose files change, an od that takes long; and a folder that CDPATH names
 mkdir -p "$work/bin" "$work/elsewhere/d"
 printf '#!/bin/sh\n/usr/bin/tar "$@" || exit\n[ "$1" != -cf ] || [ ! -e "%s/changes" ] || exit 1\n' "$work" >"$work/bin/tar"
-chmod +x "$work/bin/tar"
+printf '#!/bin/sh\n[ ! -e "%s/hold" ] || exec sleep 1815\nexec /usr/bin/od "$@"\n' "$work" >"$work/bin/od"
+chmod +x "$work/bin/tar" "$work/bin/od"
 # shellcheck disable=SC2031
 PATH=$work/bin:$PATH
+cluster_start --nodes 2
+export HOME=$work
 for name in j web; do
     jq -n --arg name $name --arg path "$PATH" --arg elsewhere "$work/elsewhere" '{name: $name, mode: "collective", roles: [{role: "box", min: 1, max: 1, cpu: "200m", memory: "96Mi",
         command: ["sh", "-c", "echo first; mkdir d; echo in >d/in; [ $EDL_JOB = j ] || exec python3 -u -c \"$SERVER\"; while read -r line; do echo \"read $line\"; [ \"$line\" != stop ] || exit 5; done"], stdin: true}],
@@ -221,8 +222,43 @@ cp "$work/err" "$work/told"
 grep -q 'port 22' "$work/told" || fail "a port that is none of the process's is told with: $(cat "$work/told")"
 wants 1 "$(status_of edl port-forward web "$local_port:$port")" 'a port that is taken'
 says "port $local_port" 'a port that is taken'
+# --- a notebook: nothing is submitted for a port that is taken, and whoever is left without it knows the job that goes on ---
+wants 1 "$(status_of edl notebook --cpu 0.1 --memory 64Mi --port "$local_port" -- sleep 1816)" 'a port that is taken'
+says "port $local_port" 'a port that is taken'
+edl ps --json | lacks notebook || fail 'a job was submitted for a port that is taken'
 kill -INT $began
 ended 130 'Ctrl-C'
+note() { # a notebook in the background
+    (trap - INT; exec timeout --foreground 60 env --default-signal=INT edl notebook --cpu 0.1 --memory 64Mi -w private -- sleep 1816 </dev/null >"$work/out" 2>"$work/err") &
+    began=$!
+    await 60 'a job of a notebook' eval 'notebook=$(edl ps --json | jq -ern "input | [.jobs[] | select(.state == \"running\") | .name | select(startswith(\"notebook\"))][0]")'
+}
+goes_on() { # WHAT
+    says "job $notebook goes on; edl kill $notebook ends it" "$1"
+    [ "$(job_state "$notebook")" = running ] || fail "$1: the job does not go on"
+    edl kill "$notebook" >/dev/null
+    await 30 'it ends' job_is "$notebook" killed
+}
+n_sessions() { api GET /metrics | awk '/^edl_sessions_total/ { n += $2 } END { print n + 0 }'; }
+touch "$work/hold"
+before=$(n_sessions)
+note
+await 30 'its token is asked for' eval '[ "$(n_sessions)" -gt "$before" ]'
+kill -INT "$(pgrep -P $began -x edl)"
+ended 130 'Ctrl-C before it has a token'
+[ ! -s "$work/out" ] || fail "it has a token already: $(cat "$work/out")"
+goes_on 'Ctrl-C before it has a token'
+rm "$work/hold"
+note
+await 30 'its URL' grep -q token= "$work/out"
+kill -INT "$(pgrep -P $began -x edl)"
+ended 130 'Ctrl-C of a notebook'
+goes_on 'Ctrl-C of a notebook'
+note
+await 30 'its URL' grep -q token= "$work/out"
+api DELETE "/sessions/$(api GET /sessions | jq -rn 'input | .sessions[0].session')" >/dev/null
+ended 1 'a session of a notebook that somebody ended'
+goes_on 'a session of a notebook that somebody ended'
 
 # --- the scheduler ends: so does the session, and not the job ---
 begin 'exec sleep 1814'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_session_words.c - words and keys of a person who looks into a process: names, ports, ~.; and
- * what is shown of its output */
+ * its output at a terminal */
 #include "client/escape_keys.h"
 #include "client/forward.h"
 #include "client/output_mask.h"
