@@ -390,3 +390,30 @@ TEST(test_jobs_of_a_group)
     world_free(w);
     (void)group_table_free(table);
 }
+
+/* The limit falls while room is promised to a job: it waits for the limit then, once. */
+TEST(test_a_limit_falls_below_a_promise)
+{
+    static const struct owner_limits four = { .cpu_millicores = 4 * CORE };
+    static const struct owner_limits one = { .cpu_millicores = CORE };
+    struct world *w = world_new(1, 8 * CORE, GIB, 1000);
+    struct group_table *wide = table_of(NULL, &four), *narrow = table_of(NULL, &one);
+    struct job *job;
+
+    cluster_set_groups(w->cluster, wide);
+    (void)submit(w, "eve", "elastic", 1, 8, CORE);
+    for (int s = 0; s < 200; s++)
+        world_second(w);
+    (void)submit(w, "ann", "small", 1, 1, CORE);
+    job = submit(w, "ann", "job", 1, 1, 3 * CORE);
+    world_replan(w);
+    assert_true(planned_promised(job));
+    w->cluster->config.groups = narrow; /* as where started jobs come to hold more: none is filed */
+    w->cluster->plan_wanted = true;
+    world_plan(w);
+    assert_false(planned_promised(job));
+    assert_string_equal(job->reason_code, "owner-limit");
+    world_free(w);
+    (void)group_table_free(wide);
+    (void)group_table_free(narrow);
+}

@@ -47,15 +47,11 @@ void owner_room_take_gang(struct planner *planner, const struct job *job, int64_
         count(planner, job, &least, n);
 }
 
-/* It leaves the queue, and its promise there: the policy is told that it has none any more. */
+/* It leaves the queue. */
 static void hold_back(struct cluster *cluster, struct job *job)
 {
     struct queue *queue = &cluster->planner->queue;
 
-    if (planned_promised(job)) {
-        planned_promise(job, false);
-        plan_touch(cluster, job);
-    }
     plan_forget_places(job);
     if (queue->held == job)
         queue->held = NULL;
@@ -72,7 +68,8 @@ bool owner_room_keep_out(struct cluster *cluster, struct job *job)
     return true;
 }
 
-/* In the order in which they were promised it. */
+/* In the order in which they were promised it. The others lose their promise here, and wait as any
+ * job. */
 static void admit_promised(struct cluster *cluster)
 {
     const struct queue *queue = &cluster->planner->queue;
@@ -82,10 +79,12 @@ static void admit_promised(struct cluster *cluster)
 
         if (!planned_promised(job))
             continue; /* it left since */
-        if (owner_room_more(cluster->planner, job, JOB_ROLES_MAX) > 0)
+        if (owner_room_more(cluster->planner, job, JOB_ROLES_MAX) > 0) {
             owner_room_take_gang(cluster->planner, job, 1);
-        else
-            hold_back(cluster, job);
+        } else {
+            planned_promise(job, false);
+            plan_touch(cluster, job);
+        }
     }
 }
 
