@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* owner_room.h - jobs start and grow within the limits of their users and groups
  *
- * A gang is counted as its owners' when it starts, and while room is promised to it. One that has
- * no place keeps nobody else out. A filing leaves the jobs out of the queue that their owners may
- * not hold beside that, with VERDICT_OWNER, and others may pass them. While the queue is gone
- * through, each job is looked at again before it is tried. So no order of starts exceeds a limit.
- * Growth takes of the rest. */
+ * A gang is counted as its owners' when it starts, and while room is promised to it. A gang
+ * without a place keeps nobody else out. A filing leaves the jobs beyond the limits of their owners
+ * out of the queue, with VERDICT_OWNER, and others may pass them. While the queue is gone through,
+ * each job is looked at again before it is tried. So no order of starts exceeds a limit. Growth
+ * takes of the rest. */
 #pragma once
 
 #include <stdbool.h>
