@@ -5,6 +5,7 @@
  * its supervisor has written all of the log by then, and how it ended stands in its folder. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,13 +49,46 @@ static void say_end(struct attach *attach)
         session_say_exit(session, false, record.exit_code & 0xff);
 }
 
+static void tell_hole(const struct attach *attach, uint64_t bytes)
+{
+    char text[200];
+
+    (void)snprintf(text, sizeof text,
+                   "%" PRIu64 " bytes of the log are not there any more: the node keeps its last "
+                   "part, and the process writes faster than this end reads",
+                   bytes);
+    session_wire_note(attach->session->wire, text);
+}
+
+/* skip_hole - a log that grew too long was trimmed: what is in its place reads as zeros, and is not
+ * sent. Returns how many bytes follow, `most` of them at most */
+static size_t skip_hole(struct attach *attach, size_t most)
+{
+    off_t at = (off_t)attach->at;
+    off_t data = lseek(attach->log_fd, at, SEEK_DATA), hole;
+
+    if (data == -1) /* at its end, or a file system that knows no holes */
+        return most;
+    if (data > at) {
+        tell_hole(attach, (uint64_t)(data - at));
+        attach->at = (uint64_t)data;
+    }
+    hole = lseek(attach->log_fd, data, SEEK_HOLE);
+    return hole > data ? (size_t)MIN_OF((uint64_t)most, (uint64_t)(hole - data)) : most;
+}
+
 /* send_some - a piece of the log; false: there is nothing, or no room for it */
 static bool send_some(struct attach *attach)
 {
     static uint8_t data[SESSION_DATA_MAX]; /* one thread */
     struct session *session = attach->session;
     size_t most = MIN_OF(session_wire_room(session->wire), (size_t)attach->window.may_send);
-    ssize_t n = most > 0 ? pread(attach->log_fd, data, most, (off_t)attach->at) : -1;
+    ssize_t n = -1;
+
+    if (most > 0) {
+        most = skip_hole(attach, most);
+        n = pread(attach->log_fd, data, most, (off_t)attach->at);
+    }
 
     if (n == 0 && attach->ended) {
         attach->ended = false;
@@ -108,15 +142,26 @@ static uint64_t first_line(int fd)
     return line != NULL ? (uint64_t)from + (uint64_t)(line - tail) + 1 : (uint64_t)from + 1;
 }
 
+/* open_regular - see agent/logs/log_file.c: a job may put a pipe in the place of its log */
+static int open_regular(const char *path)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return -errno;
+    return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -ENOENT;
+}
+
 static int open_log(struct attach *attach, struct edl_error *error)
 {
     const struct session *session = attach->session;
     const char *path = json_text(session->target.order, "log_path");
     int r;
 
-    attach->log_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (attach->log_fd == -1)
-        return edl_error_errno(error, -errno, "cannot open the log of the process");
+    attach->log_fd = open_regular(path);
+    if (attach->log_fd < 0)
+        return edl_error_errno(error, attach->log_fd, "cannot open the log of the process");
     attach->at = first_line(attach->log_fd);
     r = sd_event_add_defer(session->event, &attach->more, on_more, attach);
     if (r >= 0)

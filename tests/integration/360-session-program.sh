@@ -130,6 +130,23 @@ kill $stranger
 kill "$(driver_of $holder)"
 wait $holder || true
 
+# attach: where the log was trimmed meanwhile, it says how much is missing
+log=$(find "$work/state" -name 'worker-0*.log' | head -n 1)
+mkfifo "$work/slow"
+: >"$work/err"
+session --kind attach --hold --slow "$work/slow" --then ready >"$work/out" 2>"$work/err" &
+holder=$!
+await 20 'it reads' grep -q ready "$work/err"
+yes 1234567 | head -c 8000000 >>"$log"
+fallocate -p -o 0 -l 5898240 "$log"
+: >"$work/slow"
+await 20 'it has read all' eval '[ "$(tail -c 8 "$work/out")" = 1234567 ]'
+grep -q '^[0-9]* bytes of the log are not there any more' "$work/err" || fail "it says nothing of a hole: $(cat "$work/err")"
+differs "$(tr -d '\0' <"$work/out" | wc -c)" "$(wc -c <"$work/out")" && fail 'it shows what is not there'
+kill "$(driver_of $holder)"
+wait $holder || true
+echo first >>"$log"
+
 # attach: what it wrote, and its end
 : >"$work/out"
 session --kind attach --hold --then ready >"$work/out" 2>"$work/err" &

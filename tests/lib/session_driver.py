@@ -12,6 +12,7 @@
     --signal N         sent once something was written
     --port P           forward: one connection to it; --input is sent there
     --key TEXT         ssh: the public key
+    --slow FIFO        what the command writes is taken once somebody has opened it to write
     --then WORDS       printed to standard error once the session is ready
 Output and errors of the command are ours, and so is its status; 255: there was no session. Notes and errors go to standard error."""
 import argparse
@@ -260,6 +261,7 @@ def main():
     parser.add_argument("--port", type=int)
     parser.add_argument("--key")
     parser.add_argument("--then")
+    parser.add_argument("--slow")
     parser.add_argument("--seconds", type=int, default=120)
     words = sys.argv[1:]
     at = words.index("--") if "--" in words else len(words)
@@ -268,6 +270,9 @@ def main():
     done = threading.Event()
 
     def sink(kind, channel, data):
+        if kind == DATA and options.slow:
+            with open(options.slow, "rb"):
+                options.slow = None
         show(kind, channel, data)
         if options.kind == "forward" and channel == 1 and kind in (EOF, CLOSE, ERROR):
             person.status = 1 if kind == ERROR else 0
