@@ -31,7 +31,7 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-#define SESSIONS_MAX 512 /* listed; more is not an order but a mistake */
+#define SESSIONS_MAX 512 /* listed; none begins beyond that */
 #define UNIT_SIZE 64
 #define PATIENCE_US (15 * USEC_PER_SEC)
 
@@ -284,7 +284,7 @@ static void follow(struct sessions *sessions, const json_t *array, json_t *accou
 
     DL_FOREACH(sessions->list, session)
     session->listed = false;
-    for (size_t i = 0; i < json_array_size(array) && i < SESSIONS_MAX; i++) {
+    for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *entry = json_array_get(array, i);
 
         if (!session_request_id(entry, id))
@@ -292,7 +292,7 @@ static void follow(struct sessions *sessions, const json_t *array, json_t *accou
         session = find(sessions, id);
         if (session != NULL)
             session->listed = true;
-        else
+        else if (i < SESSIONS_MAX)
             add(sessions, entry, id, accounts);
     }
     DL_FOREACH_SAFE(sessions->list, session, next)
