@@ -49,6 +49,16 @@ static int check_words(const json_t *command, struct edl_error *error)
     return 0;
 }
 
+/* check_size - of the order that is made of it: a byte that no text has takes six in JSON */
+static int check_size(const json_t *command, struct edl_error *error)
+{
+    if (json_dumpb(command, NULL, 0, JSON_COMPACT) <= SESSION_COMMAND_JSON_MAX)
+        return 0;
+    (void)edl_error_at(error, -E2BIG, "/command", "/command has more than %d bytes in JSON",
+                       SESSION_COMMAND_JSON_MAX);
+    return edl_error_remedy(error, "put it into a script that the process sees, and name that");
+}
+
 static int read_command(const struct body_field *may, json_t *members, struct edl_error *error)
 {
     const json_t *command = NULL;
@@ -57,6 +67,8 @@ static int read_command(const struct body_field *may, json_t *members, struct ed
     if (r < 0 || command == NULL)
         return r;
     r = check_words(command, error);
+    if (r == 0)
+        r = check_size(command, error);
     if (r == 0)
         (void)json_object_set_new(members, "command", json_deep_copy(command));
     return r;

@@ -12,6 +12,8 @@ struct session_wish;
 
 #define SESSION_COMMAND_WORDS_MAX 1024
 #define SESSION_COMMAND_BYTES_MAX (32 * 1024)
+#define SESSION_COMMAND_JSON_MAX                                                                   \
+    (64 * 1024) /* as it stands in orders; an agent takes thrice that */
 #define SESSION_KEY_BYTES_MAX 8192
 #define SESSION_TERM_BYTES_MAX 64
 #define SESSION_ROWS_FALLBACK 24

@@ -276,3 +276,20 @@ TEST(test_bad_wishes_say_where)
         json_decref(wish.members);
     }
 }
+
+TEST(test_a_command_fits_into_orders)
+{
+    static char body[100000];
+    struct edl_error error = { 0 };
+    struct session_wish wish;
+    const char *process;
+    size_t n = (size_t)snprintf(body, sizeof body, "{\"kind\":\"exec\",\"command\":[\"");
+
+    for (unsigned i = 0; i < 11000; i++) /* of one byte each */
+        n += (size_t)snprintf(body + n, sizeof body - n, "\\u0001");
+    (void)snprintf(body + n, sizeof body - n, "\"]}");
+    assert_int_equal(read_wish(body, &wish, &process, &error), -E2BIG);
+    assert_string_equal(error.pointer, "/command");
+    assert_non_null(strstr(error.text, "bytes in JSON"));
+    json_decref(wish.members);
+}
