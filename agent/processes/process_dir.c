@@ -25,6 +25,7 @@
 
 #define PROMISE "promise"
 #define SESSION_OOMS "session_ooms"
+#define OOMS_MAX 4096 /* kills that are told apart */
 
 static const char *const known_files[] = {
     "order.json",      "supervisor.json",      "exit.json",
@@ -296,22 +297,27 @@ uint64_t process_dir_read_promise(int dir_fd)
     return parse_u64(text, &within_us) == 0 ? within_us : 0;
 }
 
-/* A byte for each: sessions write beside each other. */
-void process_dir_note_ooms(int dir_fd, uint64_t n)
+/* A byte for each, at its number: sessions that run beside each other write of the same ones. */
+void process_dir_note_ooms(int dir_fd, uint64_t from, uint64_t to)
 {
-    static const char bytes[64] = { 0 };
     _cleanup_close_ int fd =
-        openat(dir_fd, SESSION_OOMS, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(dir_fd, SESSION_OOMS, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-    if (fd != -1)
-        (void)write_all(fd, bytes, MIN_OF(n, sizeof bytes));
+    to = MIN_OF(to, (uint64_t)OOMS_MAX);
+    while (fd != -1 && from < to && pwrite(fd, "x", 1, (off_t)from) == 1)
+        from++;
 }
 
 uint64_t process_dir_read_ooms(int dir_fd)
 {
-    struct stat st;
+    _cleanup_close_ int fd = openat(dir_fd, SESSION_OOMS, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    char marks[OOMS_MAX];
+    ssize_t size = fd != -1 ? read(fd, marks, sizeof marks) : 0;
+    uint64_t n = 0;
 
-    return fstatat(dir_fd, SESSION_OOMS, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_size : 0;
+    for (ssize_t i = 0; i < size; i++)
+        n += marks[i] != 0;
+    return n;
 }
 
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error)

@@ -79,10 +79,11 @@ int process_dir_write_supervisor(int dir_fd, const struct supervisor_record *rec
 int process_dir_write_promise(int dir_fd, uint64_t within_us);
 uint64_t process_dir_read_promise(int dir_fd);
 
-/* process_dir_note_ooms - so many programs of sessions (agent/session) were killed in its control
- * group as its memory was used up: not the end of its own program. process_dir_read_ooms - of all
- * sessions */
-void process_dir_note_ooms(int dir_fd, uint64_t n);
+/* process_dir_note_ooms - of the kills in its control group as its memory was used up, those behind
+ * the first `from`, up to `to`, were of programs of sessions (agent/session): not the end of its
+ * own program. Several may tell of the same ones. process_dir_read_ooms - how many, of all sessions
+ */
+void process_dir_note_ooms(int dir_fd, uint64_t from, uint64_t to);
 uint64_t process_dir_read_ooms(int dir_fd);
 
 int process_dir_write_exit(int dir_fd, const struct exit_record *record, struct edl_error *error);

@@ -59,7 +59,7 @@ static void note_ooms(struct program *program)
 
     if (kills <= program->oom_kills)
         return;
-    process_dir_note_ooms(target->dir_fd, kills - program->oom_kills);
+    process_dir_note_ooms(target->dir_fd, program->oom_kills, kills);
     program->oom_kills = kills;
     cgroup_describe_oom(json_u64(target->order, "memory_bytes"), text, sizeof text);
     session_wire_note(program->session->wire, text);

@@ -2,6 +2,7 @@
 /* test_runtime_dir.c - where an agent keeps process folders, and where it looks for the last one's
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "agent/layout.h"
 #include "agent/options.h"
+#include "agent/processes/process_dir.h"
 #include "agent/runtime_dir.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -48,7 +50,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *f = *state;
-    static const char *const parts[] = { "state/runtime",
+    static const char *const parts[] = { "session_ooms",
+                                         "state/runtime",
                                          "state/processes/" PROCESS,
                                          "state/processes",
                                          "state/output",
@@ -148,4 +151,19 @@ TEST(test_layout_has_folders_and_lease_there)
     assert_string_equal(layout.processes_dir, processes);
     assert_string_equal(layout.lease_path, lease);
     layout_done(&layout);
+}
+
+TEST(test_sessions_beside_each_other_tell_of_a_kill_once)
+{
+    const struct fixture *f = *state;
+    _cleanup_close_ int dir = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_true(dir >= 0);
+    assert_int_equal(process_dir_read_ooms(dir), 0);
+    process_dir_note_ooms(dir, 2, 3); /* two were the process's own */
+    process_dir_note_ooms(dir, 2, 3);
+    assert_int_equal(process_dir_read_ooms(dir), 1);
+    process_dir_note_ooms(dir, 2, 5);
+    process_dir_note_ooms(dir, 6, 6);
+    assert_int_equal(process_dir_read_ooms(dir), 3);
 }
