@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session_moves.h - when a session moved something last, beside what says that its sides are there
  *
- * Pure. Who counts looks now and then; each look compares with the one before it, so that little of
- * what somebody types counts as well, however long nothing has moved. Used by: sessions.c. Tests:
+ * Pure. sessions.c looks now and then, and each look compares with the one before it. So a few keys
+ * count as well, however long nothing has moved. Used by: sessions.c. Tests:
  * tests/unit/test_session_turns.c */
 #pragma once
 
