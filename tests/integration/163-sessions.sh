@@ -10,13 +10,14 @@ begin scheduler "known nodes" edl-scheduler --conf '' --state-dir "$work/state" 
 scheduler=$pid
 begin brief "known nodes" edl-scheduler --conf '' --state-dir "$work/brief" --lease 2s --session-idle 4s --sessions-user 3 --sessions-max 8 \
     --listen 127.0.0.1:0
+begin alone "known nodes" edl-scheduler --conf '' --state-dir "$work/alone" --lease 60s --listen 127.0.0.1:0 # others count connections
 address() { sed -n "s,.*listening on \($1[^ ,]*\).*,\1,p" "$work/$2.log"; }
 play() { # STATE-DIR URL TEST...
     "$python" "$EDL_SOURCE_DIR/tests/lib/session_relay.py" "$work/$1" "${@:2}" || fail "see above"
 }
 play brief "$(address http:// brief)" 'brief_*' test_nobody_comes >"$work/brief.out" 2>&1 &
 beside=$!
-play state "$(address http:// scheduler)" 'test_farewell_*' >"$work/farewell.out" 2>&1 &
+play alone "$(address http:// alone)" 'test_farewell_*' >"$work/farewell.out" 2>&1 &
 farewell=$!
 for name in bytes orders a_slow who rights a_process a_session jobs sides; do play state "$(address http:// scheduler)" "test_${name}_*"; done
 play state "$(address https:// scheduler)" test_bytes_arrive_both_ways test_sides_die_at_each_point
