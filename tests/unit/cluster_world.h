@@ -89,7 +89,7 @@ struct world *world_free(struct world *world);
 uint64_t world_random(struct world *world, uint64_t below);
 
 /* plan, then every invariant; fails the test when one does not hold. What the plan does is done to
- * a copy as well, of each plan or, of a storm, of one in REPEAT_ONE_IN */
+ * a copy as well: of the first 20 plans, but in a storm, and of one in eight */
 void world_plan(struct world *world);
 void world_check(struct world *world);
 /* looks at everything afresh; fails the test when that changes anything that a plan had not */
