@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/logs/log_times.h"
 #include "agent/processes/process_dir.h"
 #include "agent/machine/procfs.h"
 #include "agent/runtime.h"
@@ -103,8 +104,11 @@ static int teardown(void **state)
     close_runtime(f);
     sd_event_unref(f->event);
     for (size_t i = 0; i < PROCESSES_MAX; i++) {
+        _cleanup_free_ char *times = log_times_name(f->list[i].log);
+
         (void)process_dir_remove(f->list[i].dir, NULL);
         (void)unlink(f->list[i].log);
+        (void)unlink(times);
     }
     (void)safe_close(f->gate_fd);
     (void)safe_close(f->server);
