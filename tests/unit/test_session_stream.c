@@ -197,6 +197,7 @@ static void check_ctrl_d(size_t size)
     }
     assert_int_equal(last, 4);
     assert_int_equal(inlet.fd, -1);
+    session_inlet_close(&inlet);
     (void)safe_close(t.master);
     end(&t);
 }
