@@ -6,14 +6,14 @@
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 rounds=${EDL_ROUNDS:-2}
-mark=17$((RANDOM % 9000 + 1000)) # of this test's programs: sleep MARK
-cat >"$work/job.json" <<'END'
-{"name": "j", "fault_tolerant": true, "restart": {"max": 1000, "backoff": "100ms"}, "roles": [{"role": "worker", "command": ["sleep", "100000"], "min": 1, "max": 1, "cpu": "200m", "memory": "96Mi"}]}
+mark=17$((RANDOM % 9000 + 1000)) role=w$mark # of this test's programs: sleep MARK; of its groups: other tests run beside
+cat >"$work/job.json" <<END
+{"name": "j", "fault_tolerant": true, "restart": {"max": 1000, "backoff": "100ms"}, "roles": [{"role": "$role", "command": ["sleep", "100000"], "min": 1, "max": 1, "cpu": "200m", "memory": "96Mi"}]}
 END
 edl submit "$work/job.json" >/dev/null
-runs() { [ "$(pids j worker | wc -w)" = 1 ]; }
+runs() { [ "$(pids j $role | wc -w)" = 1 ]; }
 await 60 'it runs' runs
-left() { pgrep -f "sleep $mark" || cluster_sessions | grep . || find /sys/fs/cgroup -path '*/edl-*.worker.*/session-*' 2>/dev/null | grep . || true; }
+left() { pgrep -f "sleep $mark" || cluster_sessions | grep . || find /sys/fs/cgroup -path "*/edl-*.$role.*/session-*" 2>/dev/null | grep . || true; }
 session() { timeout 100 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
 hold() {
     : >"$work/err"
@@ -37,12 +37,12 @@ end_both() { kill -9 $(both); }
 end_agent() { kill -9 "$(daemon edl-agent)"; }
 end_scheduler() { kill -9 "$(daemon edl-scheduler)"; }
 end_all() { kill -9 "$(daemon edl-agent)" $(both); } # as a control group that is killed as a whole
-end_program() { kill -9 "$(pids j worker)"; }
+end_program() { kill -9 "$(pids j $role)"; }
 
 for ((round = 1; round <= rounds; round++)); do
     for end in driver keeper session both agent all scheduler program; do
         await 100 'a session can be had' works
-        before=$(pids j worker)
+        before=$(pids j $role)
         hold
         end_$end
         await 60 "nothing is left, round $round, of a session whose $end was killed" silent left
