@@ -112,7 +112,7 @@ inside="PS1=inside\\> exec bash --norc --noprofile"
 enter() { # COMMAND WHAT
     type_line "clear; stty -g >before; $1; echo status=\$?"
     type_line "$inside"
-    sees '^inside>'
+    sees '\(^\|[$#] \)inside>' # what was typed before the shell's own prompt is echoed before it
 }
 left() { # STATUS WHAT: her own shell is back, and the terminal as it was
     sees "^status=$1"
