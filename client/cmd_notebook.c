@@ -227,21 +227,6 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     return sd_event_exit(notebook->event, 0);
 }
 
-static int watch_signals(struct notebook *notebook)
-{
-    static const int numbers[] = { SIGINT, SIGTERM };
-    sigset_t set;
-    int r = 0;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < ELEMENTS(numbers); i++)
-        (void)sigaddset(&set, numbers[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    for (size_t i = 0; i < ELEMENTS(numbers) && r >= 0; i++)
-        r = sd_event_add_signal(notebook->event, NULL, numbers[i], on_signal, notebook);
-    return r;
-}
-
 static void tell_where(const struct notebook *notebook, uint16_t local)
 {
     const char *idle = notebook->options->idle != NULL ? notebook->options->idle : IDLE;
@@ -281,7 +266,7 @@ static int forward(struct notebook *notebook)
     int status = STATUS_FAILED;
 
     notebook->status = STATUS_FAILED;
-    if (watch_signals(notebook) >= 0)
+    if (session_verb_signals(notebook->event, on_signal, notebook) >= 0)
         status = forward_begin(notebook->forward, &name, (uint16_t)notebook->port);
     if (status == STATUS_OK) {
         tell_where(notebook, forward_local_port(notebook->forward, 0));

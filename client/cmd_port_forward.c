@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_port_forward.c - `edl port-forward`: ports of a process at this machine */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <systemd/sd-event.h>
 
@@ -14,7 +13,6 @@
 #include "client/session_verb.h"
 #include "client/verb.h"
 #include "shared/error.h"
-#include "shared/macro.h"
 
 struct port_forward_options {
     struct common_options common;
@@ -50,21 +48,6 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     return sd_event_exit(state->event, 0);
 }
 
-static int watch_signals(struct state *state)
-{
-    static const int numbers[] = { SIGINT, SIGTERM };
-    sigset_t set;
-    int r = 0;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < ELEMENTS(numbers); i++)
-        (void)sigaddset(&set, numbers[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    for (size_t i = 0; i < ELEMENTS(numbers) && r >= 0; i++)
-        r = sd_event_add_signal(state->event, NULL, numbers[i], on_signal, state);
-    return r;
-}
-
 static int forward(struct server *server, const struct session_name *name,
                    const struct forward_port *ports, size_t n, const char *address)
 {
@@ -72,7 +55,8 @@ static int forward(struct server *server, const struct session_name *name,
     struct forward *forward = NULL;
     int status = STATUS_FAILED;
 
-    if (sd_event_new(&state.event) >= 0 && watch_signals(&state) >= 0)
+    if (sd_event_new(&state.event) >= 0 &&
+        session_verb_signals(state.event, on_signal, &state) >= 0)
         status = forward_open(&(struct forward_config){ .event = state.event,
                                                         .server = server,
                                                         .name = name,

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "client/report.h"
 #include "client/server.h"
 #include "client/session.h"
+#include "client/session_verb.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
@@ -128,21 +128,6 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
     return 0;
 }
 
-static int watch_signals(struct all *all)
-{
-    static const int numbers[] = { SIGINT, SIGTERM, SIGQUIT };
-    sigset_t set;
-    int r = 0;
-
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < ELEMENTS(numbers); i++)
-        (void)sigaddset(&set, numbers[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    for (size_t i = 0; i < ELEMENTS(numbers) && r >= 0; i++)
-        r = sd_event_add_signal(all->event, NULL, numbers[i], on_signal, all);
-    return r;
-}
-
 /* pick - the processes that run */
 static int pick(struct all *all, const json_t *answer)
 {
@@ -167,7 +152,7 @@ static int pick(struct all *all, const json_t *answer)
 static void run(struct all *all)
 {
     struct edl_error error = { 0 };
-    int r = watch_signals(all);
+    int r = session_verb_signals(all->event, on_signal, all);
 
     all->out = log_lines_new(stdout, &(struct log_look){ .terminal = isatty(STDOUT_FILENO) == 1 });
     all->err = log_lines_new(stderr, &(struct log_look){ .terminal = isatty(STDERR_FILENO) == 1 });

@@ -129,7 +129,8 @@ static struct peer *peer_find(struct forward *forward, uint16_t channel)
     return peer;
 }
 
-/* peer_watch - what is waited for now; both directions ended: it is over. false: it is freed */
+/* peer_watch - sets the events that the peer waits for. false: both directions have ended, and it
+ * is freed */
 static bool peer_watch(struct peer *peer)
 {
     bool writes = peer->from < peer->size;

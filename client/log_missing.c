@@ -28,7 +28,7 @@ const char *log_missing_known(const struct log_reading *reading, const struct lo
     return json_string_value(json_object_get(reading->silent, node_of(source)));
 }
 
-/* say_node - how its node is, asked for now; "": it is as it should be */
+/* say_node - asks how the node is; "": as it should be */
 static void say_node(const struct log_reading *reading, const char *name, char *text, size_t size)
 {
     _cleanup_free_ char *segment = text_url_segment(name);

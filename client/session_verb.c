@@ -3,6 +3,7 @@
 #include "client/session_verb.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,6 +12,7 @@
 #include "client/session_name.h"
 #include "client/verb.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 
 int session_verb_refuse(const char *remedy, const char *format, ...)
 {
@@ -49,4 +51,19 @@ int session_verb_begin(const struct invocation *invocation, const char *word,
     if (status != STATUS_OK)
         session_name_clear(ret_name);
     return status;
+}
+
+int session_verb_signals(sd_event *event, sd_event_signal_handler_t on_signal, void *userdata)
+{
+    static const int numbers[] = { SIGINT, SIGTERM, SIGQUIT };
+    sigset_t set;
+    int r = 0;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ELEMENTS(numbers); i++)
+        (void)sigaddset(&set, numbers[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    for (size_t i = 0; i < ELEMENTS(numbers) && r >= 0; i++)
+        r = sd_event_add_signal(event, NULL, numbers[i], on_signal, userdata);
+    return r;
 }

@@ -2,6 +2,8 @@
 /* session_verb.h - the common part of the verbs with a session */
 #pragma once
 
+#include <systemd/sd-event.h>
+
 struct edl_error;
 struct invocation;
 struct server;
@@ -18,3 +20,6 @@ int session_verb_refuse(const char *remedy, const char *format, ...)
 
 /* session_verb_check - STATUS_OK, or the refusal of --json */
 int session_verb_check(const struct invocation *invocation);
+
+/* session_verb_signals - SIGINT, SIGTERM and SIGQUIT come to the loop from now on. 0, or -errno */
+int session_verb_signals(sd_event *event, sd_event_signal_handler_t on_signal, void *userdata);

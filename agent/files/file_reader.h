@@ -21,7 +21,7 @@ void file_reader_list(const char *owner, const char *root, const char *since, co
 void file_reader_send(const char *owner, const char *root, const char *path, uint64_t offset,
                       uint64_t bytes);
 
-/* What is wanted of a log, of which the front may be gone. */
+/* The wanted part of a log, whose front may be gone. */
 struct log_part {
     uint64_t offset, bytes; /* what is left of so many bytes from here on */
     /* the first so many of what is left from there on, and in front of bytes that were written

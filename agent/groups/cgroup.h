@@ -86,8 +86,8 @@ int cgroup_open(const char *path); /* its folder, for clone3(2) */
 int cgroup_enter(const char *path);
 int cgroup_kill(const char *path);
 
-/* cgroup_remove_folder - an empty group, by its folder, with the groups right below it: sessions
- * have some there, whose edl-session may have been killed. What is not empty stays */
+/* cgroup_remove_folder - an empty group, by its folder, with the groups right below it: those of
+ * sessions whose edl-session was killed. A group that is not empty stays */
 void cgroup_remove_folder(const char *folder);
 
 /* cgroup_open_events - cgroup.events of the group at path, which becomes readable by priority

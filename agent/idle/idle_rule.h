@@ -17,7 +17,7 @@ enum idle_kind {
     IDLE_KINDS
 };
 
-/* What is seen at one look. */
+/* One look at the group. */
 struct idle_look {
     uint64_t now_us;      /* of a clock that only goes on */
     uint64_t used_us;     /* CPU time of the others, since any moment */
@@ -38,7 +38,7 @@ struct idle_rule {
     bool has_last;
 };
 
-/* What is to be said of a kind after a look, and done. All false without a limit. */
+/* What follows from a look, for one kind of limit. All false without a limit. */
 struct idle_verdict {
     bool ends;    /* its limit is reached */
     bool tells;   /* how long is left: another tenth is over */

@@ -152,8 +152,8 @@ static void on_answer(const struct http_answer *answer, void *userdata)
                answer->status != 401 && answer->status != 429);
 }
 
-/* marks_of - [[offset, wall clock us], ...]: what is before the offset was there by then; of what
- * the next call has */
+/* marks_of - [[offset, wall clock us], ...]: bytes before the offset were there by then. Of the
+ * bytes that the next call has */
 static json_t *marks_of(const struct stream *s)
 {
     struct log_times times;

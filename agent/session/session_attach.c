@@ -60,8 +60,8 @@ static void tell_hole(const struct attach *attach, uint64_t bytes)
     session_wire_note(attach->session->wire, text);
 }
 
-/* skip_hole - a log that grew too long was trimmed: what is in its place reads as zeros, and is not
- * sent. Returns how many bytes follow, `most` of them at most */
+/* skip_hole - a log that grew too long was trimmed. The hole reads as zeros, which are not sent.
+ * Returns how many bytes follow, `most` of them at most */
 static size_t skip_hole(struct attach *attach, size_t most)
 {
     off_t at = (off_t)attach->at;

@@ -24,7 +24,8 @@
 
 /* ---- what the kernel says ---- */
 
-/* rank_of - the cores last: who has next to none holds no lock that others wait for then */
+/* rank_of - the group of the cores comes last: a child with next to none then holds no lock of
+ * others */
 static unsigned rank_of(const struct session_group *group)
 {
     if (strncmp(group->hierarchy, "cpu", 3) == 0 &&

@@ -42,8 +42,8 @@ struct session_groups {
         .own_fd = -1                                                                               \
     }
 
-/* session_groups_parse - the text of /proc/PID/cgroup. Pure. What is too long or too much is left
- * out. The one that hands out the cores comes last (agent/processes/process_group.c) */
+/* session_groups_parse - the text of /proc/PID/cgroup. Pure. Lines that are too long or too many
+ * are left out. The one that hands out the cores comes last (agent/processes/process_group.c) */
 void session_groups_parse(const char *text, struct session_groups *ret);
 
 /* session_groups_open - those of process pid that are not ours, and one of its own below the group

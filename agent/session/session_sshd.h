@@ -15,8 +15,8 @@ int session_sshd(const char *key);
 /* session_sshd_is_installed - the package openssh-server */
 bool session_sshd_is_installed(void);
 
-/* session_sshd_environment - the line SetEnv of its configuration: what sshd sets by itself, and
- * what has more than one line, is left out. Pure. */
+/* session_sshd_environment - the line SetEnv of its configuration: without the variables that
+ * sshd sets by itself, and without those of more than one line. Pure. */
 void session_sshd_environment(FILE *file, char *const *environment);
 
 /* session_sshd_has_terminals - whether sshd of an ordinary account can hand out terminals here:

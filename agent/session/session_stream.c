@@ -148,7 +148,7 @@ void session_outlet_bound_terminal(struct session_outlet *outlet)
         finish(outlet);
         return;
     }
-    /* what is there to read comes first, also behind a time in which all here stood still */
+    /* bytes that are there come first, also after this program stood still */
     (void)sd_event_source_set_priority(outlet->quiet, SD_EVENT_PRIORITY_IDLE);
     session_outlet_go_on(outlet);
     await_quiet(outlet);
