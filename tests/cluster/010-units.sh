@@ -98,7 +98,7 @@ none_left 3 || fail "processes are left"
 
 # beyond its memory: killed, and it is said why
 edl submit --name hungry --memory 32Mi -- perl -e 'my $all = "x" x 200000000; sleep 1000'
-await 30 'it is killed' job_is hungry failed
+await 120 'it is killed' job_is hungry failed
 edl show hungry --json | jq -r .job.reason | grep -q 'out of memory' || fail "the reason is: $(edl show hungry --json | jq -r .job.reason)"
 
 # a fork bomb stays in its unit, and ends when it is told to

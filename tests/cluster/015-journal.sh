@@ -7,8 +7,8 @@
 
 machine_boot n1
 units_start n1
-machine_in n1 timeout 60 edl submit --follow --name first -- true >/dev/null || fail 'the first job fails'
-machine_in n1 timeout 60 edl submit --name second -- sh -c 'exit 7' >/dev/null || fail 'the second job is refused'
+machine_in n1 timeout 300 edl submit --follow --name first -- true >/dev/null || fail 'the first job fails'
+machine_in n1 timeout 300 edl submit --name second -- sh -c 'exit 7' >/dev/null || fail 'the second job is refused'
 entries() { machine_in n1 journalctl -q --no-pager -o json "$@"; }
 all_told() { # JOB: both programs have told of its end
     entries EDL_JOB="$1" | holds -s --arg job "$1" '

@@ -21,7 +21,7 @@ cp "$EDL_SOURCE_DIR/tests/lib/session_driver.py" "$machines/driver.py"
 machine_in n1 cat /run/edl-s/admin-token >"$machines/token"
 # the driver is a program of this machine in the network of that one
 session() {
-    EDL_SERVER=$server EDL_TOKEN_FILE=$machines/token timeout 60 nsenter -t "${machine_leader[n1]}" -n "$python" "$machines/driver.py" j "$@"
+    EDL_SERVER=$server EDL_TOKEN_FILE=$machines/token timeout 300 nsenter -t "${machine_leader[n1]}" -n "$python" "$machines/driver.py" j "$@"
 }
 edl submit --name j --cpu 500m --memory 96Mi -- sh -c 'touch /tmp/of-the-job; exec sleep 100000' || fail 'no job'
 await 60 'it runs' job_is j running
@@ -46,13 +46,13 @@ status=0
 session -- sh -c 'head -c 1 /dev/mem' >"$machines/out" 2>&1 && fail 'it reads a device that the job has not'
 
 # its units go, and its groups
-await 30 'no unit of a session is left' none 'systemctl list-units "edl-session-*" --no-legend --plain'
+await 120 'no unit of a session is left' none 'systemctl list-units "edl-session-*" --no-legend --plain'
 hold() {
     : >"$machines/err"
     session --hold --then ready -- bash -c 'setsid sleep 1711 & (setsid sleep 1711 &); exec sleep 1711' >"$machines/out" 2>"$machines/err" &
     holder=$!
-    await 30 'the session is there' grep -q ready "$machines/err"
-    await 30 'all of it' eval '[ "$(machine_in n1 pgrep -fc "sleep 17[1]1")" -ge 3 ]'
+    await 120 'the session is there' grep -q ready "$machines/err"
+    await 120 'all of it' eval '[ "$(machine_in n1 pgrep -fc "sleep 17[1]1")" -ge 3 ]'
 }
 left='pgrep -f "sleep 17[1]1"; pgrep -x edl-session; find /sys/fs/cgroup -path "*.service/program/session-*"'
 for what in 'kill -9 $(pgrep -o -x edl-session)' 'kill -9 $(pgrep -n -x edl-session)' 'kill -9 $(pgrep -x edl-session)' 'systemctl kill -s KILL edl-agent' 'systemctl stop "edl-session-*"'; do
@@ -78,4 +78,4 @@ edl submit --name idles --cpu 100m --memory 64Mi -- edl-idle --idle 2s -- sleep 
 edl submit --name place --cpu 100m --memory 64Mi -- edl-idle --sessions 4s || fail 'no job'
 await 60 'it runs' job_is place running
 edl exec place -- sleep 6 || fail "a place with somebody in it ended: $(edl logs place)"
-edl wait idles place --timeout 60 || fail "they end otherwise: $(edl logs idles; edl logs place)"
+edl wait idles place --timeout 300 || fail "they end otherwise: $(edl logs idles; edl logs place)"

@@ -31,7 +31,7 @@ in_machine systemctl is-active -q edl-agent && fail 'an agent without a cluster 
 apt install -y --no-install-recommends edl-scheduler
 in_machine systemctl start edl-scheduler || fail 'it does not start'
 in_machine systemctl is-active -q edl-agent || fail 'the agent waits although there is a cluster'
-said=$(in_machine timeout 60 edl submit --follow -- hostname) || fail "the job fails: $said"
+said=$(in_machine timeout 300 edl submit --follow -- hostname) || fail "the job fails: $said"
 echo "$said" | grep -q n1 || fail "the job says: $said"
 echo "from nothing to the result of a job: $(awk "BEGIN { print $EPOCHREALTIME - $began }") s"
 [ "$(in_machine systemctl show edl-scheduler -p User --value)" = edl ] || fail 'the scheduler does not run as edl'
@@ -43,7 +43,7 @@ done
 # what belongs to another account is written, read and removed by the agent in its sandbox
 in_machine sh -c 'mkdir /tmp/folder && echo content >/tmp/folder/file'
 # shellcheck disable=SC2016
-said=$(in_machine timeout 60 edl submit --name folder --follow --upload /tmp/folder -- sh -c 'echo "$USER is $(id -u)"; cat file; mkdir -m 700 own; touch own/file; echo result >"$EDL_OUTPUT_DIR/file"') ||
+said=$(in_machine timeout 300 edl submit --name folder --follow --upload /tmp/folder -- sh -c 'echo "$USER is $(id -u)"; cat file; mkdir -m 700 own; touch own/file; echo result >"$EDL_OUTPUT_DIR/file"') ||
     fail "the job with a folder fails: $said"
 [ "$(echo "$said" | grep -cE 'admin is 20[0-9]{8}$|content')" = 2 ] || fail "the job with a folder says: $said"
 [ "$(in_machine sh -c 'cat /var/lib/edl/agent/output/*/file')" = result ] || fail 'there is no result'
@@ -113,7 +113,7 @@ here=n1
 both() { in_machine edl nodes --json | holds '[.nodes[] | select(.state == "ready") | .name + " " + .address] == ["n1 10.77.0.11", "n2 10.77.0.12"]'; }
 await 60 'both are nodes' both
 in_machine edl node cordon n1 >/dev/null # so that only the other one can take it
-said=$(in_machine timeout 60 edl submit --follow -- hostname) || fail "the job on n2 fails: $said"
+said=$(in_machine timeout 300 edl submit --follow -- hostname) || fail "the job on n2 fails: $said"
 echo "$said" | grep -q 'n2$' || fail "the job on n2 says: $said"
 
 apt purge -y edl-scheduler edl-agent edl-client

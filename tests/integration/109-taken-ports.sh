@@ -8,7 +8,7 @@ foreign_is() { api GET "/nodes/$node" | holds ".ports_foreign == $1"; }
 port_of() { # NAME: of a job that has one port, and ends at once
     jq -n --arg name "$1" '{name: $name, roles: [{role: "worker", ports: 1, entrypoint: "echo port $EDL_PORTS"}]}' >"$work/$1.json"
     edl submit "$work/$1.json" >/dev/null
-    edl wait "$1" --timeout 60 >/dev/null || fail "$1: $(edl logs "$1")"
+    edl wait "$1" --timeout 300 >/dev/null || fail "$1: $(edl logs "$1")"
     edl logs "$1" | sed 's/.*port //'
 }
 foreign_is '[]' || fail "$(api GET "/nodes/$node")"

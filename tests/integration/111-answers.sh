@@ -21,13 +21,13 @@ grep -q '^note: each trainer asks for cpu 0.1 memory ' "$work/err" || fail "no w
 
 # it waits: the reason is told, and again when it is another one
 edl submit --name first --cpu 1 --min 2 --workspace private -- sleep 1000 >/dev/null
-await 30 'the first runs' job_is first running
+await 120 'the first runs' job_is first running
 edl submit --name second --cpu 1 --follow -- echo seen >"$work/out" 2>"$work/err" &
 follower=$!
 told() { grep -q "$1" "$work/err"; }
-await 30 'why it waits is told' told '^note: second waits: its minimum of 1 process needs 1000m CPU'
+await 120 'why it waits is told' told '^note: second waits: its minimum of 1 process needs 1000m CPU'
 edl node cordon node-1 node-2
-await 30 'that it changed is told' told '^note: second waits: no node'
+await 120 'that it changed is told' told '^note: second waits: no node'
 edl node uncordon node-1 node-2
 edl kill first >/dev/null
 wait "$follower" || fail "the follower: $(cat "$work/err")"
@@ -36,7 +36,7 @@ grep -q seen "$work/out" || fail "its output: $(cat "$work/out")"
 # an array, by its name
 edl submit --name sweep --array 0-2 --cpu 100m -- sh -c 'echo "I am $EDL_ARRAY_INDEX"; exit $((EDL_ARRAY_INDEX == 1 ? 3 : 0))' >/dev/null
 status=0
-edl wait sweep --timeout 60 >"$work/out" || status=$?
+edl wait sweep --timeout 300 >"$work/out" || status=$?
 [ "$status" = 1 ] || fail "one of it failed, and wait says $status"
 grep -q '^array sweep: 3 jobs .*: 2 succeeded, 1 failed$' "$work/out" || fail "wait: $(cat "$work/out")"
 grep -q '^1 job failed (sweep-1): .*exit code 3' "$work/out" || fail "wait: $(cat "$work/out")"
@@ -45,7 +45,7 @@ for i in 0 1 2; do
 done
 edl show sweep | grep -q '^2 jobs succeeded (sweep-0, sweep-2)' || fail "show: $(edl show sweep)"
 edl submit --name sweep --array 0-1 --cpu 100m -- sleep 1000 >/dev/null
-await 30 'they run' job_is sweep-1 running
+await 120 'they run' job_is sweep-1 running
 edl why sweep | grep -q '^2 jobs running (sweep-0 to sweep-1)' || fail "why: $(edl why sweep)"
 edl kill sweep | grep -q '^array sweep: 2 jobs are being stopped' || fail 'the array is not stopped'
 edl wait sweep >/dev/null && fail 'what was killed has succeeded'
@@ -81,6 +81,6 @@ said 'while it runs,'
 edl kill talk >/dev/null
 edl wait talk >/dev/null || true
 ended() { api GET /jobs/talk/logs | holds .end; }
-await 30 'its end is here' ended
+await 120 'its end is here' ended
 said 'after its end,'
 cluster_stop

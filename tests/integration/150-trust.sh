@@ -163,7 +163,7 @@ if command -v gcc >/dev/null; then
         --token "$pasted" --ca-pin "$pin" --node n9 --join-only
     [ ! -e "$work/home" ] || fail "it has made $(ls -A "$work/home")"
     lacks n9 < <(edl nodes) || fail "a node is there: $(edl nodes)"
-    timeout 60 edl-agent --state-dir "$work/n9" --runtime direct --allow-root --no-foreign --join "$server" --token "$pasted" \
+    timeout 300 edl-agent --state-dir "$work/n9" --runtime direct --allow-root --no-foreign --join "$server" --token "$pasted" \
         --ca-pin "$pin" --node n9 --join-only 2>"$work/n9.log" || fail "the token is spent: $(cat "$work/n9.log")"
 fi
 

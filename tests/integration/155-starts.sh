@@ -33,13 +33,13 @@ trap 'status=$?; umount -l "$work/a1"; (exit $status); on_exit' EXIT
 agent a1
 a1=$pid
 agent n1
-await 20 'two nodes' sh -c '[ "$(edl nodes --json | jq "[.nodes[] | select(.state == \"ready\")] | length")" = 2 ]'
+await 120 'two nodes' sh -c '[ "$(edl nodes --json | jq "[.nodes[] | select(.state == \"ready\")] | length")" = 2 ]'
 
 # --- the job's fault: a path that no node can have
 long=/$(printf 'x%.0s' {1..300})
 for i in 1 2 3 4 5 6; do
     edl submit --name "typo-$i" --workspace "$long" -- true >/dev/null 2>&1
-    await 20 "typo-$i fails" job_is "typo-$i" failed
+    await 120 "typo-$i fails" job_is "typo-$i" failed
     case $(job "typo-$i" .reason) in
     *"no node can start trainer-0, for its job's request: "*'cannot enter the workspace '*) ;;
     *) fail "typo-$i: $(job "typo-$i" .reason)" ;;
@@ -49,19 +49,19 @@ node_is a1 ready && node_is n1 ready || fail "a node is blamed for a bad job: $(
 
 # --- a full disk: nothing starts there, what would have is started elsewhere, and who can go nowhere is told
 head -c 20m /dev/zero >"$work/a1/fill" 2>/dev/null || true
-await 30 'a1 says that its disk is full' node_says a1 'its disk is full'
+await 120 'a1 says that its disk is full' node_says a1 'its disk is full'
 for i in 1 2 3; do
     edl submit --name "room-$i" --workspace private --cpu 300m -- true >/dev/null
-    edl wait "room-$i" --timeout 30 >/dev/null || fail "room-$i: $(edl why "room-$i")"
+    edl wait "room-$i" --timeout 300 >/dev/null || fail "room-$i: $(edl why "room-$i")"
     [ "$(ran_on "room-$i")" = n1 ] || fail "room-$i ran on $(ran_on "room-$i")"
     [ "$(edl show "room-$i" --all --json | jq '.processes | length')" = 1 ] || fail "room-$i was tried on the full disk"
 done
 node_is a1 ready || fail "a full disk is no sign of a broken node: $(edl nodes)"
 edl node cordon n1 >/dev/null
 edl submit --name waits --workspace private -- true >/dev/null
-await 20 'waits is told' sh -c 'edl why waits | grep -q "a1: its disk is full"'
+await 120 'waits is told' sh -c 'edl why waits | grep -q "a1: its disk is full"'
 rm "$work/a1/fill"
-edl wait waits --timeout 30 >/dev/null || fail "waits: $(edl why waits)"
+edl wait waits --timeout 300 >/dev/null || fail "waits: $(edl why waits)"
 [ "$(ran_on waits)" = a1 ] || fail "waits ran on $(ran_on waits)"
 edl node uncordon n1 >/dev/null
 
@@ -73,10 +73,10 @@ tried() { # N: starts on a1 that came to nothing
 }
 for i in 1 2 3; do # of two empty nodes the one whose name comes first is tried first
     edl submit --name "ill-$i" --workspace private --cpu 300m -- true >/dev/null
-    edl wait "ill-$i" --timeout 30 >/dev/null || fail "ill-$i: $(edl why "ill-$i")"
+    edl wait "ill-$i" --timeout 300 >/dev/null || fail "ill-$i: $(edl why "ill-$i")"
     [ "$(ran_on "ill-$i")" = n1 ] || fail "ill-$i ran on $(ran_on "ill-$i")"
     tried "$i" || fail "a1 was not tried: $(edl events)"
 done
-await 20 'a1 is quarantined' node_is a1 quarantined
+await 120 'a1 is quarantined' node_is a1 quarantined
 end "$a1"
 echo "starts: all good"

@@ -21,8 +21,8 @@ done
 dd if=/dev/zero of="$disk/fill" bs=4k 2>/dev/null || true
 if (echo more >"$disk/more") 2>/dev/null; then fail 'there is room left'; fi
 touch "$work/end"
-edl wait ends-0 --timeout 60 >"$work/told" || fail "$(cat "$work/told")"
-if edl wait ends-7 --timeout 60 >"$work/told"; then fail 'it succeeded'; fi
+edl wait ends-0 --timeout 300 >"$work/told" || fail "$(cat "$work/told")"
+if edl wait ends-7 --timeout 300 >"$work/told"; then fail 'it succeeded'; fi
 [ "$(job_field 'ends-7/processes?state=all' '[.processes[] | "\(.state) \(.exit_code) \(.reason)"][0]')" = 'exited 7 exit code 7' ] ||
     fail "$(cat "$work/told"; api GET '/jobs/ends-7/processes?state=all')"
 rm -f "$disk/fill"

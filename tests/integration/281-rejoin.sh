@@ -14,7 +14,7 @@ options="--conf '' --state-dir $work/agent --runtime direct --no-foreign --heart
 # type_line LINE: as a person does, but for the service that is enabled behind it, and with the options that /etc has for that one
 type_line() {
     [ "${1%% && systemctl enable --now edl-agent}" != "$1" ] || fail "the line does not begin the service: $1"
-    sh -c "timeout 60 ${1%% && *} $options" >"$work/typed" 2>&1
+    sh -c "timeout 300 ${1%% && *} $options" >"$work/typed" 2>&1
 }
 is_ready() { edl nodes n1 --json 2>/dev/null | holds '.state == "ready"'; }
 is_gone() { [ "$(edl nodes --json | jq '.nodes | length')" = 0 ]; }
@@ -66,4 +66,4 @@ await 60 'it is gone' is_gone
 is_refused() { grep -q 'there is no such join token' "$work/scheduler.log"; }
 await 60 'its token is refused' is_refused
 type_line "$(edl node add n1 2>/dev/null)" || fail "it does not join beside it: $(cat "$work/typed")"
-timeout 60 edl submit --name b --memory 64Mi --follow -- echo it runs >"$work/said" 2>&1 && grep -q 'it runs$' "$work/said" || fail "no job runs on it: $(cat "$work/said")"
+timeout 300 edl submit --name b --memory 64Mi --follow -- echo it runs >"$work/said" 2>&1 && grep -q 'it runs$' "$work/said" || fail "no job runs on it: $(cat "$work/said")"

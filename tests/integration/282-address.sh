@@ -47,7 +47,7 @@ end "$pid"
 edl node remove n1 >/dev/null
 line=$(edl node add n1 2>/dev/null)
 # shellcheck disable=SC2086
-sh -c "timeout 60 ${line%% && *} $options --address node7.example" >"$work/typed" 2>&1 || fail "it does not join: $(cat "$work/typed")"
+sh -c "timeout 300 ${line%% && *} $options --address node7.example" >"$work/typed" 2>&1 || fail "it does not join: $(cat "$work/typed")"
 # shellcheck disable=SC2086
 begin given 'node n1' sh -c "exec edl-agent $options --cut-off-kill 1s"
 await 60 'the node is ready' is_at node7.example

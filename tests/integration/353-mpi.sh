@@ -131,10 +131,10 @@ held() {
 }
 # gone NAME STATE: at its end
 gone() {
-    ! edl wait "$1" --timeout 60 >/dev/null || fail "$1 succeeded"
+    ! edl wait "$1" --timeout 300 >/dev/null || fail "$1 succeeded"
     [ "$(job_state "$1")" = "$2" ] || fail "$1 is $(job_state "$1")"
     none() { ! pgrep -f "^$work/hello hold" >/dev/null && ! pgrep -f "edl-mpi.* $work/hello hold" >/dev/null; }
-    await 10 "nothing is left of $1" none
+    await 120 "nothing is left of $1" none
 }
 held killed
 edl kill killed >/dev/null

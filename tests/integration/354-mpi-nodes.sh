@@ -104,6 +104,6 @@ PY
 edl logs held | grep -q 'refused a caller: a caller does not know the secret of the job' || fail "not told: $(edl logs held)"
 [ "$(state held)" = running ] || fail 'a stranger ended the job'
 edl kill held >/dev/null
-! edl wait held --timeout 60 >/dev/null || fail 'it succeeded'
+! edl wait held --timeout 300 >/dev/null || fail 'it succeeded'
 none() { ! pgrep -f "^$work/hello hold" >/dev/null; }
-await 10 'nothing is left' none
+await 120 'nothing is left' none

@@ -43,5 +43,5 @@ ended=$(api GET '/jobs/member/processes?state=all' | jq -c '.processes[] | selec
 [[ $ended == *'"exited",9,"stood-still"'*'it said nothing for 3 s'* ]] || fail "it ended otherwise: $ended"
 edl events | grep -q 'stood-still.*it had promised to say that it is alive' || fail "no event: $(edl events | tail)"
 edl kill member >/dev/null
-! edl wait member --timeout 60 >/dev/null || fail 'it succeeded'
+! edl wait member --timeout 300 >/dev/null || fail 'it succeeded'
 cluster_stop

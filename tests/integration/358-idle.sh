@@ -82,8 +82,8 @@ submit told --idle 1h -- sh -c 'trap "echo told; n=\$((n + 1))" TERM; echo up; w
 await 60 'it waits' while_job told says told up
 await 60 'it waits' job_is held running
 edl kill held told >/dev/null
-! edl wait held --timeout 20 >/dev/null || fail 'a place that was killed succeeded'
-! edl wait told --timeout 20 >/dev/null || fail 'a command that was killed succeeded'
+! edl wait held --timeout 300 >/dev/null || fail 'a place that was killed succeeded'
+! edl wait told --timeout 300 >/dev/null || fail 'a command that was killed succeeded'
 [ "$(edl logs told | grep -c told)" = 1 ] || fail "it heard of its end otherwise: $(edl logs told)"
 cluster_stop
 

@@ -12,7 +12,7 @@ await 60 'it runs' at_least j worker 1
 program=$(pids j worker)
 folder=$(find "$work/state" -name supervisor.json -printf '%h\n')
 driver=$EDL_SOURCE_DIR/tests/lib/session_driver.py
-session() { timeout 60 "$python" "$driver" --folder "$folder" "$@"; }
+session() { timeout 300 "$python" "$driver" --folder "$folder" "$@"; }
 status_of() { local status=0; "$@" >"$work/out" 2>"$work/err" || status=$?; echo $status; }
 wants() { [ "$1" = "$2" ] || fail "$3: $2, $1 was wanted: $(cat "$work/out" "$work/err")"; }
 
@@ -70,7 +70,7 @@ if differs "$(cat "/proc/$program/cgroup")" "$(cat /proc/self/cgroup)" && [ -e "
     grep -q '^out of memory: ' "$work/err" || fail "nobody says why: $(cat "$work/err")"
     echo 1 >"$unified$group/cgroup.freeze"
     session --then ready -- sh -c 'echo written' >"$work/out" 2>"$work/err" &
-    await 20 'the session is in the group' eval '[ -n "$(find "$unified$group" -name "session-*")" ]'
+    await 120 'the session is in the group' eval '[ -n "$(find "$unified$group" -name "session-*")" ]'
     [ ! -s "$work/out" ] || fail 'a session writes while its process stands still'
     echo 0 >"$unified$group/cgroup.freeze"
     wait $! || fail 'it does not go on'
@@ -79,13 +79,13 @@ fi
 
 # nothing is left
 mine() { pgrep -f 'sleep 17[1]1' || find "$unified$group" -mindepth 1 -name 'session-*'; }
-await 20 'nothing is left of those before' silent eval 'mine || true'
+await 120 'nothing is left of those before' silent eval 'mine || true'
 hold() {
     : >"$work/err"
     session --hold --then ready -- bash -c 'setsid sleep 1711 & sleep 1711 & (setsid sleep 1711 &); exec sleep 1711' >"$work/out" 2>"$work/err" &
     holder=$!
-    await 20 'the session is there' grep -q ready "$work/err"
-    await 20 'all of it' eval '[ "$(pgrep -fc "sleep 17[1]1")" -ge 4 ]'
+    await 120 'the session is there' grep -q ready "$work/err"
+    await 120 'all of it' eval '[ "$(pgrep -fc "sleep 17[1]1")" -ge 4 ]'
 }
 driver_of() { pgrep -P "$(pgrep -P "$1")"; } # below timeout, below a shell
 for who in keeper session driver; do
@@ -95,7 +95,7 @@ for who in keeper session driver; do
     session) kill -9 "$(cluster_sessions | tail -n 1)" ;;
     driver) kill -9 "$(driver_of $holder)" ;;
     esac
-    await 20 "nothing is left when the $who was killed" silent eval 'mine || true'
+    await 120 "nothing is left when the $who was killed" silent eval 'mine || true'
     wait $holder || true
 done
 
@@ -114,7 +114,7 @@ END
 stranger=$!
 session --hold -- "$python" "$work/listen" "$work/port" 0.0.0.0 0 2>"$work/err" &
 holder=$!
-await 20 'both listen' test -s "$work/stranger" -a -s "$work/port"
+await 120 'both listen' test -s "$work/stranger" -a -s "$work/port"
 printf hello >"$work/typed"
 wants 0 "$(status_of session --kind forward --port "$(cat "$work/port")" --input "$work/typed")" 'a forward'
 [ "$(cat "$work/out")" = '<hello>' ] || fail "a forward brings $(cat "$work/out")"
@@ -123,7 +123,7 @@ holds '.text | startswith("nothing of process worker-0 of job j listens on port"
 # a stranger at the exact address would answer before one of the process at all addresses
 "$python" "$work/listen" "$work/beside" 127.0.0.1 "$(cat "$work/port")" &
 beside=$!
-await 20 'it listens beside' test -s "$work/beside"
+await 120 'it listens beside' test -s "$work/beside"
 wants 1 "$(status_of session --kind forward --port "$(cat "$work/port")" --input "$work/typed")" 'a port that a stranger has as well'
 kill $beside
 kill $stranger
@@ -136,11 +136,11 @@ mkfifo "$work/slow"
 : >"$work/err"
 session --kind attach --hold --slow "$work/slow" --then ready >"$work/out" 2>"$work/err" &
 holder=$!
-await 20 'it reads' grep -q ready "$work/err"
+await 120 'it reads' grep -q ready "$work/err"
 yes 1234567 | head -c 8000000 >>"$log"
 fallocate -p -o 0 -l 5898240 "$log"
 : >"$work/slow"
-await 20 'it has read all' eval '[ "$(tail -c 8 "$work/out")" = 1234567 ]'
+await 120 'it has read all' eval '[ "$(tail -c 8 "$work/out")" = 1234567 ]'
 grep -q '^[0-9]* bytes of the log are not there any more' "$work/err" || fail "it says nothing of a hole: $(cat "$work/err")"
 differs "$(tr -d '\0' <"$work/out" | wc -c)" "$(wc -c <"$work/out")" && fail 'it shows what is not there'
 kill "$(driver_of $holder)"
@@ -151,14 +151,14 @@ echo first >>"$log"
 : >"$work/out"
 session --kind attach --hold --then ready >"$work/out" 2>"$work/err" &
 holder=$!
-await 20 'its output is there' grep -qx first "$work/out"
+await 120 'its output is there' grep -qx first "$work/out"
 kill -TERM "$program"
 status=0
 wait $holder || status=$?
 [ $status = 143 ] || fail "attach ends with $status: $(cat "$work/err")"
-await 20 'the end is told' job_is j failed
+await 120 'the end is told' job_is j failed
 edl ps --all | grep -q 'signal 15: SIGTERM$' || fail "its end is told as another one: $(edl ps --all)"
 wants 255 "$(status_of session -- true)" 'a process that has ended'
 holds '.text | startswith("process worker-0 of job j does not run on node n1 any more")' <"$work/err" || fail "it says $(cat "$work/err")"
-await 20 'nothing is left' silent eval 'mine 2>/dev/null || true'
+await 120 'nothing is left' silent eval 'mine 2>/dev/null || true'
 cluster_stop

@@ -46,7 +46,7 @@ await 60 'it runs' job_is first running
 session_as() { # USER ARGUMENT...
     local user=$1
     shift
-    EDL_TOKEN_FILE=$work/$user.token timeout 60 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" first "$@"
+    EDL_TOKEN_FILE=$work/$user.token timeout 300 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" first "$@"
 }
 program=$(pgrep -u ann -x sleep)
 
@@ -103,19 +103,19 @@ LogLevel ERROR
 BatchMode yes
 END
     status=0
-    timeout 60 ssh -F "$work/ssh" first.edl 'id -un; echo $MARK; cat /proc/self/cgroup; exit 5' >"$work/out" 2>"$work/err" || status=$?
+    timeout 300 ssh -F "$work/ssh" first.edl 'id -un; echo $MARK; cat /proc/self/cgroup; exit 5' >"$work/out" 2>"$work/err" || status=$?
     [ $status = 5 ] && [ "$(head -n 2 "$work/out")" = "ann
 here" ] || fail "ssh ends with $status: $(cat "$work/out" "$work/err")"
     sed -n '/^[0-9]*:/p' "$work/out" | sed 's,/session-[0-9a-f]*$,,' | cmp - "/proc/$program/cgroup" || fail 'ssh leads out of the control groups of the process'
     head -c 3000000 /dev/urandom >"$work/file"
     chmod 644 "$work/file"
     tmp=$(tr '\0' '\n' <"/proc/$program/environ" | sed -n 's/^TMPDIR=//p')
-    timeout 60 scp -q -F "$work/ssh" "$work/file" "first.edl:$tmp/there" && cmp "$work/file" "$tmp/there" || fail 'scp loses bytes'
+    timeout 300 scp -q -F "$work/ssh" "$work/file" "first.edl:$tmp/there" && cmp "$work/file" "$tmp/there" || fail 'scp loses bytes'
     ssh-keygen -q -t ed25519 -N '' -f "$work/other" -C other
     sed "s,^IdentityFile .*,IdentityFile $work/other," "$work/ssh" >"$work/ssh-other"
-    timeout 60 ssh -F "$work/ssh-other" first.edl true 2>"$work/err" && fail 'another key may enter'
+    timeout 300 ssh -F "$work/ssh-other" first.edl true 2>"$work/err" && fail 'another key may enter'
     grep -q 'Permission denied' "$work/err" || fail "another key is told $(cat "$work/err")"
-    await 20 'the keys of ssh are gone' silent eval 'find "$tmp" -name "edl-ssh-*"'
+    await 120 'the keys of ssh are gone' silent eval 'find "$tmp" -name "edl-ssh-*"'
 else
     echo 'ssh is not tried: openssh-server or openssh-client is missing'
 fi

@@ -46,7 +46,7 @@ for line in sys.stdin:
 END
 edl submit --name j --stdin -- "$python" "$work/own/serve" "$work/own/port" >/dev/null
 await 60 'it listens' while_job j test -s "$work/own/port"
-session() { timeout 60 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
+session() { timeout 300 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
 program=$(pgrep -f "^$python $work/own/serve")
 
 session -- sh -c 'id -u; pwd; exit 3' >"$work/out" 2>"$work/err" && fail 'its status is lost'
@@ -59,7 +59,7 @@ printf 'one\ntwo\n' >"$work/typed"
 : >"$work/out"
 session --kind attach --hold --input "$work/typed" >"$work/out" 2>"$work/err" &
 attached=$!
-await 30 'it was read' grep -qx 'read two' "$work/out"
+await 120 'it was read' grep -qx 'read two' "$work/out"
 [ "$(cat "$work/out")" = 'begun
 read one
 read two' ] || fail "attach shows $(cat "$work/out")"

@@ -24,7 +24,7 @@ JOB
 edl submit "$work/two.json" >/dev/null
 await 60 'the processes run' eval 'at_least j box 1 && at_least web box 1 && at_least two box 2'
 
-status_of() { local status=0; timeout 60 "$@" >"$work/out" 2>"$work/err" || status=$?; echo $status; }
+status_of() { local status=0; timeout 300 "$@" >"$work/out" 2>"$work/err" || status=$?; echo $status; }
 wants() { [ "$1" = "$2" ] || fail "$3: status $2, $1 was wanted: $(cat "$work/out" "$work/err")"; }
 says() { grep -qe "$1" "$work/err" || fail "$2 is told with: $(cat "$work/err")"; }
 
@@ -45,10 +45,10 @@ wants 137 "$(status_of edl exec j -- sh -c 'kill -9 $$')" 'a signal'
 wants 0 "$(status_of edl exec j -- cat <&-)" 'without standard input'
 # one that reads too little, or writes for somebody who has left
 wants 0 "$(status_of edl exec j -- true <"$work/random")" 'one that reads nothing'
-{ timeout 60 edl exec j -- cat /dev/zero || echo $? >"$work/status"; } | head -c 10 | cmp - <(head -c 10 /dev/zero) || fail 'the beginning of what it writes'
+{ timeout 300 edl exec j -- cat /dev/zero || echo $? >"$work/status"; } | head -c 10 | cmp - <(head -c 10 /dev/zero) || fail 'the beginning of what it writes'
 [ "$(cat "$work/status")" = 141 ] || fail "a reader that has left ends it with $(cat "$work/status")"
 # a loop that reads a file itself
-printf '1\n2\n3\n' | while read -r n; do timeout 60 edl exec j -n -- echo "$n"; done >"$work/loop"
+printf '1\n2\n3\n' | while read -r n; do timeout 300 edl exec j -n -- echo "$n"; done >"$work/loop"
 [ "$(wc -l <"$work/loop")" = 3 ] || fail "a loop with -n saw $(cat "$work/loop")"
 
 # --- all processes ---
@@ -103,9 +103,9 @@ done
 # --- a session that breaks off ---
 begin() { # COMMAND: its session goes on, and its output has begun
     : >"$work/out"
-    timeout 60 edl exec j -- sh -c "echo up; $1" </dev/null >"$work/out" 2>"$work/err" &
+    timeout 300 edl exec j -- sh -c "echo up; $1" </dev/null >"$work/out" 2>"$work/err" &
     began=$!
-    await 30 'a command that goes on' grep -q up "$work/out"
+    await 120 'a command that goes on' grep -q up "$work/out"
 }
 ended() { # STATUS WHAT
     local status=0
@@ -119,17 +119,17 @@ ended 255 'a session that somebody ended'
 says 'edl: ' 'a session that somebody ended'
 # its process is told of another one's end
 wants 0 "$(status_of edl kill two)" 'edl kill'
-await 30 'nothing of a command that was left is there' eval '! pgrep -f "^sleep 1813$" >/dev/null'
+await 120 'nothing of a command that was left is there' eval '! pgrep -f "^sleep 1813$" >/dev/null'
 
 # --- attach ---
 mkfifo "$work/typed"
 : >"$work/out"
-timeout 60 edl attach j <"$work/typed" >"$work/out" 2>"$work/err" &
+timeout 300 edl attach j <"$work/typed" >"$work/out" 2>"$work/err" &
 began=$!
 exec 8>"$work/typed"
-await 30 'what it wrote before' grep -q '^first$' "$work/out"
+await 120 'what it wrote before' grep -q '^first$' "$work/out"
 echo hello >&8
-await 30 'what was typed' grep -q '^read hello$' "$work/out"
+await 120 'what was typed' grep -q '^read hello$' "$work/out"
 exec 8>&-
 edl logs j | grep -q 'read hello' || fail 'it did not read what was typed'
 kill -INT $began
@@ -195,7 +195,7 @@ wants 0 "$(status_of edl exec j -- find . -name '.edl-cp*')" find
 port=$(api GET /jobs/web/processes | jq -rn 'input | .processes[0].ports[0]')
 timeout 100 edl port-forward web ":$port" :22 >"$work/ports" 2>"$work/err" &
 began=$!
-await 30 'it listens' eval '[ "$(wc -l <"$work/ports")" = 2 ]'
+await 120 'it listens' eval '[ "$(wc -l <"$work/ports")" = 2 ]'
 local_port=$(sed -n 's/^127.0.0.1:\([0-9]*\) .*/\1/p' "$work/ports" | head -n 1)
 other_port=$(sed -n 's/^127.0.0.1:\([0-9]*\) .*/\1/p' "$work/ports" | tail -n 1)
 "$python" - "$local_port" "$other_port" <<'PYTHON' || fail "the forwarded port: $(cat "$work/err")"
@@ -237,25 +237,25 @@ goes_on() { # WHAT
     says "job $notebook goes on; edl kill $notebook ends it" "$1"
     [ "$(job_state "$notebook")" = running ] || fail "$1: the job does not go on"
     edl kill "$notebook" >/dev/null
-    await 30 'it ends' job_is "$notebook" killed
+    await 120 'it ends' job_is "$notebook" killed
 }
 n_sessions() { api GET /metrics | awk '/^edl_sessions_total/ { n += $2 } END { print n + 0 }'; }
 touch "$work/hold"
 before=$(n_sessions)
 note
-await 30 'its token is asked for' eval '[ "$(n_sessions)" -gt "$before" ]'
+await 120 'its token is asked for' eval '[ "$(n_sessions)" -gt "$before" ]'
 kill -INT "$(pgrep -P $began -x edl)"
 ended 130 'Ctrl-C before it has a token'
 [ ! -s "$work/out" ] || fail "it has a token already: $(cat "$work/out")"
 goes_on 'Ctrl-C before it has a token'
 rm "$work/hold"
 note
-await 30 'its URL' grep -q token= "$work/out"
+await 120 'its URL' grep -q token= "$work/out"
 kill -INT "$(pgrep -P $began -x edl)"
 ended 130 'Ctrl-C of a notebook'
 goes_on 'Ctrl-C of a notebook'
 note
-await 30 'its URL' grep -q token= "$work/out"
+await 120 'its URL' grep -q token= "$work/out"
 api DELETE "/sessions/$(api GET /sessions | jq -rn 'input | .sessions[0].session')" >/dev/null
 ended 1 'a session of a notebook that somebody ended'
 goes_on 'a session of a notebook that somebody ended'
@@ -269,7 +269,7 @@ await 60 'it is back, and so is the node' eval 'edl exec j -- true 2>"$work/err"
 
 # --- the process ends: so do its sessions, with its reason ---
 begin 'exec sleep 1813'
-echo stop | timeout 60 edl attach j >/dev/null 2>&1 || true
+echo stop | timeout 300 edl attach j >/dev/null 2>&1 || true
 ended 255 'a process that ended'
 says 'has ended' 'a process that ended'
 cluster_stop

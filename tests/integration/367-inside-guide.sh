@@ -110,5 +110,5 @@ for terminal in $terminals; do
 done
 job_is "$notebook" running || fail "Ctrl-C ended the notebook: $(edl show "$notebook")"
 edl kill "$notebook" >/dev/null
-! edl wait "$notebook" --timeout 60 >/dev/null || fail 'it was not killed'
+! edl wait "$notebook" --timeout 300 >/dev/null || fail 'it was not killed'
 cluster_stop

@@ -20,10 +20,10 @@ screen -u new-session -d -x 100 -y 30 "env PS1='here> ' bash --norc --noprofile"
 on_fail() { screen capture-pane -p; tail -n 5 "$work"/state/*.log; }
 keys() { screen send-keys "$@"; }
 shows() { screen capture-pane -p | grep -qe "$1"; }
-sees() { await 30 "the screen shows $1" shows "$1"; }
+sees() { await 120 "the screen shows $1" shows "$1"; }
 prompts() { screen capture-pane -p | grep -v '^$' | tail -n 1 | grep -qx "$1>"; }
 # at a prompt: what is typed before the shell has its terminal again is its own affair
-type_line() { await 30 "a prompt, and no $(screen capture-pane -p)" prompts '.*[a-z]' && keys -l "$1" && keys Enter; }
+type_line() { await 120 "a prompt, and no $(screen capture-pane -p)" prompts '.*[a-z]' && keys -l "$1" && keys Enter; }
 type_in() { keys -l "$1" && keys Enter; }
 inside="edl exec -it j -- env PS1='inside> ' bash --norc --noprofile"
 enter() {
@@ -45,10 +45,10 @@ sees '^/dev/pts/'
 sees '^ünïcödé ✓ 漢字$'
 # a program that draws
 type_line "clear; printf '\033[2J\033[5;7Hat its place\033[9;1H'"
-await 30 'the drawing is at its place' eval '[ "$(screen capture-pane -p | sed -n 5p)" = "      at its place" ]'
+await 120 'the drawing is at its place' eval '[ "$(screen capture-pane -p | sed -n 5p)" = "      at its place" ]'
 # sizes, while something reads
 type_line "clear; cat >$work/typed; echo done reading"
-await 30 'it reads' test -e "$work/typed"
+await 120 'it reads' test -e "$work/typed"
 for size in '120 40' '90 20' '100 30'; do
     # shellcheck disable=SC2086
     screen resize-window -x ${size% *} -y ${size#* }
@@ -63,12 +63,12 @@ sees '^as wide'
 screen resize-window -x 100 -y 30
 # keys that are signals there
 type_line 'clear; sleep 1811; echo slept $?'
-await 30 'it sleeps' pgrep -f '^sleep 1811$'
+await 120 'it sleeps' pgrep -f '^sleep 1811$'
 keys C-c
 sees '^\^C'
 sees '^inside>'
 type_line 'clear; sleep 1812'
-await 30 'it sleeps' pgrep -f '^sleep 1812$'
+await 120 'it sleeps' pgrep -f '^sleep 1812$'
 keys C-z
 sees 'Stopped'
 type_line 'clear; kill %1; wait; echo killed'
@@ -125,7 +125,7 @@ keys C-c
 sees '^.*status=130'
 [ "$(screen display-message -p '#{pane_title}')" = "$title" ] || fail 'the title was stolen'
 type_line "clear; edl attach loud -n >$work/raw; echo status=\$?"
-await 30 'it is in a file' grep -q red "$work/raw"
+await 120 'it is in a file' grep -q red "$work/raw"
 keys C-c
 sees '^.*status=130'
 printf '\033]2;stolen\007 \033[31mred\033[0m\n' | cmp - "$work/raw" || fail "a file gets $(cat -v "$work/raw")"
@@ -142,7 +142,7 @@ await 60 'its job is over' eval 'api GET /jobs | holds "[.jobs[] | select(.name 
 # without a terminal it reads a script; and it is entered the moment it runs
 for n in 1 2 3; do
     status=0
-    echo "exit $n" | timeout 60 edl shell --cpu 0.1 --memory 64Mi >/dev/null 2>"$work/err" || status=$?
+    echo "exit $n" | timeout 300 edl shell --cpu 0.1 --memory 64Mi >/dev/null 2>"$work/err" || status=$?
     [ $status = $n ] || fail "a script ends with $status: $(cat "$work/err")"
 done
 # nobody is left behind there

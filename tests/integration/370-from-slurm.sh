@@ -57,7 +57,7 @@ edl wait "$job" >/dev/null || true
 job=$(sbatch --parsable -J other --wrap 'sleep 300')
 job2=$(sbatch --parsable -J narrow --wrap 'sleep 300')
 both_run() { [ "$(squeue -h -t R -j "$job,$job2" -o %i | wc -l)" = 2 ]; }
-await 30 'both run' both_run
+await 120 'both run' both_run
 scancel -t PENDING "$job"
 scancel -n narrow "$job"
 scancel -n other -u nobody-here
@@ -78,10 +78,10 @@ after=$(sbatch --parsable --dependency="afterany:$first" --wrap 'echo after')
 third=$((first + 2))
 third_waits() { [ "$(squeue -h -j "$third" -o %r)" = Dependency ]; }
 third_runs() { [ "$(squeue -h -j "$third" -o %T)" = RUNNING ]; }
-await 30 'the third waits for the first' third_waits
+await 120 'the third waits for the first' third_waits
 [ "$(squeue -h -j "$first" -o %i | paste -sd' ')" = "$first $((first + 1)) $third" ] || fail "squeue of the array: $(squeue -h -j "$first")"
 scancel "${first}_1"
-await 30 'the third runs' third_runs
+await 120 'the third runs' third_runs
 [ "$(squeue -h -j "$after" -o %r)" = Dependency ] || fail 'what waits for the array began after its first job'
 scancel "$first"
 edl wait "$after" >/dev/null || fail 'what waited for any end failed'

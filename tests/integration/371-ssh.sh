@@ -30,7 +30,7 @@ mkdir "$work/100%n"
 cp "$EDL_TOKEN_FILE" "$work/100%n/token"
 (cd "$work/100%n" && edl ssh-config --token-file token) >"$work/odd-config"
 grep -qF -- " $work/100%%n/token" "$work/odd-config" || fail "a path with % is printed as $(cat "$work/odd-config")"
-enter() { env -u EDL_SERVER -u EDL_TOKEN_FILE timeout 60 ssh -F "$work/config" "$@"; }
+enter() { env -u EDL_SERVER -u EDL_TOKEN_FILE timeout 300 ssh -F "$work/config" "$@"; }
 status_of() { local status=0; "$@" >"$work/out" 2>"$work/err" || status=$?; echo $status; }
 wants() { [ "$1" = "$2" ] || fail "$3: status $2, $1 was wanted: $(cat "$work/out" "$work/err")"; }
 
@@ -38,7 +38,7 @@ wants() { [ "$1" = "$2" ] || fail "$3: status $2, $1 was wanted: $(cat "$work/ou
 wants 5 "$(status_of enter j.trainer-1.edl 'echo "$EDL_JOB $EDL_INDEX"; exit 5' </dev/null)" 'a command'
 [ "$(cat "$work/out")" = 'j 1' ] || fail "it ran in $(cat "$work/out")"
 head -c 3000000 /dev/urandom >"$work/random"
-env -u EDL_SERVER -u EDL_TOKEN_FILE timeout 60 ssh -F "$work/odd-config" j.edl true </dev/null || fail 'a path with % leads nowhere'
+env -u EDL_SERVER -u EDL_TOKEN_FILE timeout 300 ssh -F "$work/odd-config" j.edl true </dev/null || fail 'a path with % leads nowhere'
 wants 0 "$(status_of enter j.edl cat <"$work/random")" cat
 cmp "$work/random" "$work/out" || fail 'bytes were lost'
 # sshd of an ordinary account gives no terminal where it may not give the device to its group
@@ -48,9 +48,9 @@ if [ "$(id -u)" = 0 ] || grep -q ' /dev/pts devpts .*gid=5' /proc/mounts; then
 else
     echo 'no terminal of ssh is tried: /dev/pts is not mounted with gid=5'
 fi
-wants 0 "$(status_of timeout 60 scp -q -F "$work/config" "$work/random" "j.edl:$work/there")" scp
+wants 0 "$(status_of timeout 300 scp -q -F "$work/config" "$work/random" "j.edl:$work/there")" scp
 cmp "$work/random" "$work/there" || fail 'scp loses bytes'
-echo "get $work/there $work/back" | timeout 60 sftp -q -b - -F "$work/config" j.edl >/dev/null || fail 'sftp'
+echo "get $work/there $work/back" | timeout 300 sftp -q -b - -F "$work/config" j.edl >/dev/null || fail 'sftp'
 cmp "$work/random" "$work/back" || fail 'sftp loses bytes'
 
 # what cannot be entered

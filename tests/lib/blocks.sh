@@ -7,7 +7,7 @@
 
 # as at a terminal of root's, but that apt is not asked back; /usr/bin, not what was built
 type_in() { # MACHINE FILE
-    machine_in "$1" env -i -C /root HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive timeout 60 sh -e <"$2"
+    machine_in "$1" env -i -C /root HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive timeout 300 sh -e <"$2"
 }
 
 # blocks DOCUMENT: NN.sh, NN.machine and NN.text in $machines/blocks, by number

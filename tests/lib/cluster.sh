@@ -108,7 +108,7 @@ look() { # PATH
     done
     [ -n "$begun" ] || return 1
     if [ "$length" -ge 4000 ]; then
-        timeout 60 cat <&"$link"
+        timeout 300 cat <&"$link"
     else
         read -r -N "$length" -t 40 answer <&"$link" || [ -n "$answer" ] || return 1 # bytes that are fewer characters end with the link
         printf '%s' "$answer"
