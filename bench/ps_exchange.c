@@ -31,10 +31,10 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
-#include "trainer/host_port.h"
-#include "trainer/model_ngram.h"
-#include "trainer/ps_client.h"
-#include "trainer/secret_source.h"
+#include "trainer/wire/host_port.h"
+#include "trainer/learn/model_ngram.h"
+#include "trainer/exchange/ps_client.h"
+#include "trainer/exchange/secret_source.h"
 
 enum { SETS_MAX = 4, SERVERS_MAX = 8, WARM_UP = 20, VOCABULARY = 2073, DENSE = NGRAM_PARAMS - 1 };
 

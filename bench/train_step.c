@@ -22,7 +22,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "trainer/model_ngram.h"
+#include "trainer/learn/model_ngram.h"
 
 enum { NGRAM = 5, CONTEXT = NGRAM - 1, EMBEDDING = 32, HIDDEN = 256, TURNS_MAX = 100000 };
 

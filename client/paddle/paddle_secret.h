@@ -2,7 +2,7 @@
 /* paddle_secret.h - the secret of servers and trainers that a person starts by hand
  *
  * PaddlePaddle's servers take gradients from anybody who reaches their port. These want a proof
- * (trainer/handshake.h), and so both ends read the same file: on one machine, or with a shared
+ * (trainer/wire/handshake.h), and so both ends read the same file: on one machine, or with a shared
  * home, nobody has to do anything. */
 #pragma once
 

@@ -8,7 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "shared/macro.h"
-#include "trainer/table.h"
+#include "trainer/exchange/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 
 #include "kernels/kernels.h"
 #include "tests/unit/trainer_fixture.h"
-#include "trainer/table.h"
+#include "trainer/exchange/table.h"
 
 enum { SAMPLES = 4000, PASSES = 2, BATCH = 24 };
 

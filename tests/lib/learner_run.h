@@ -2,7 +2,7 @@
 /* learner_run.h - one small training by a back-end, the same each time: to compare back-ends */
 #pragma once
 
-#include "trainer/learner.h"
+#include "trainer/learn/learner.h"
 
 struct edl_backend;
 

@@ -7,10 +7,10 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
-#include "trainer/agreement.h"
-#include "trainer/local_sgd.h"
-#include "trainer/pserver_terms.h"
-#include "trainer/wire.h"
+#include "trainer/wire/agreement.h"
+#include "trainer/exchange/local_sgd.h"
+#include "trainer/server/pserver_terms.h"
+#include "trainer/wire/wire.h"
 
 static const struct agreement usual = {
     .trainers = 4, .send_every = 3, .center = LOCAL_SGD_AVERAGE + 1, .delta_add_rate = 0.5f

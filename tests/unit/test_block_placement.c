@@ -9,8 +9,8 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
-#include "trainer/ps_link.h"
-#include "trainer/shard.h"
+#include "trainer/exchange/ps_link.h"
+#include "trainer/parameters/shard.h"
 
 TEST(test_hash)
 {

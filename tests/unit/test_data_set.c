@@ -8,7 +8,7 @@
 
 #include "data_fixture.h"
 #include "shared/recordio.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 /* Each sample of the batch is that of its number. */
 static void check_batch(const struct batch *batch, const int32_t *numbers)

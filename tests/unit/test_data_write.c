@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "source_fixture.h"
-#include "trainer/data/data_main.h"
+#include "trainer/run/data_main.h"
 #include "trainer/data/sample_set.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 /* The samples of a set in memory are those of the folder's files. */
 static void check_in_memory(struct source *source, bool test, const struct sample_set *files)

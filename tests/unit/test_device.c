@@ -3,7 +3,7 @@
  *
  * In place of the CUDA back-end stands tests/lib/fake_device.c, whose memory can be touched only
  * while an op runs and which computes as the CPU does: so every bit must come out the same. */
-#include "trainer/device.h"
+#include "trainer/learn/device.h"
 
 #include <cblas.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "shared/macro.h"
 #include "tests/unit/test.h"
-#include "trainer/host_port.h"
+#include "trainer/wire/host_port.h"
 
 #define HOST_SIZE 16
 

@@ -20,7 +20,7 @@
 #include "shared/macro.h"
 #include "tests/lib/kernels_host.h"
 #include "tests/lib/learner_run.h"
-#include "trainer/device.h"
+#include "trainer/learn/device.h"
 
 #define EXIT_SKIP 77
 

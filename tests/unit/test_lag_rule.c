@@ -4,7 +4,7 @@
 
 #include "shared/macro.h"
 #include "tests/unit/test.h"
-#include "trainer/lag_rule.h"
+#include "trainer/server/lag_rule.h"
 
 /* Four trainers and the usual ratio: 6. A ratio that is not above 1 is the usual one. */
 TEST(test_threshold)

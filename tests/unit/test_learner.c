@@ -6,7 +6,7 @@
 #define TEST_OWN_MAIN
 
 #include "tests/unit/test.h"
-#include "trainer/learner.h"
+#include "trainer/learn/learner.h"
 
 #include <cblas.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "tests/unit/test.h"
-#include "trainer/local_sgd.h"
-#include "trainer/table.h"
+#include "trainer/exchange/local_sgd.h"
+#include "trainer/exchange/table.h"
 
 #define VALUES 3
 

@@ -12,8 +12,8 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "tests/unit/test.h"
-#include "trainer/low_water.h"
-#include "trainer/ps_connection.h"
+#include "trainer/wire/low_water.h"
+#include "trainer/server/ps_connection.h"
 
 enum { LONG_MS = 120000, LONG_BYTES = 64 * 1024 };
 

@@ -9,7 +9,7 @@
 
 #include "shared/macro.h"
 #include "tests/unit/test.h"
-#include "trainer/model_average.h"
+#include "trainer/parameters/model_average.h"
 
 static const size_t sizes[] = { 2, 0, 1 };
 

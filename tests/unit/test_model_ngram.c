@@ -7,7 +7,7 @@
 #define TEST_OWN_MAIN
 
 #include "tests/unit/test.h"
-#include "trainer/model_ngram.h"
+#include "trainer/learn/model_ngram.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_model_survey.c - a saved model is told as it is, and each damage is named */
 #include "tests/unit/test.h"
-#include "trainer/model_survey.h"
-#include "trainer/model_table.h"
+#include "trainer/model/model_survey.h"
+#include "trainer/model/model_table.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,8 +14,8 @@
 
 #include "tests/unit/network_case.h"
 #include "tests/unit/trainer_fixture.h"
-#include "trainer/model_file.h"
-#include "trainer/network_files.h"
+#include "trainer/model/model_file.h"
+#include "trainer/model/network_files.h"
 
 static char folder[256], saved[300];
 

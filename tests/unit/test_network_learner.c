@@ -17,16 +17,16 @@
 
 #include "kernels/kernels.h"
 #include "tests/unit/test.h"
-#include "trainer/check_step.h"
+#include "trainer/learn/check_step.h"
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
 #include "tests/unit/trainer_fixture.h"
-#include "trainer/model_file.h"
+#include "trainer/model/model_file.h"
 #include "trainer/network/random_batch.h"
-#include "trainer/network_files.h"
-#include "trainer/network_learner.h"
-#include "trainer/network_local.h"
-#include "trainer/table.h"
+#include "trainer/model/network_files.h"
+#include "trainer/learn/network_learner.h"
+#include "trainer/run/network_local.h"
+#include "trainer/exchange/table.h"
 
 struct school {
     struct network *network;

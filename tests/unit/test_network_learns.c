@@ -15,8 +15,8 @@
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
 #include "trainer/data/source.h"
-#include "trainer/network_learner.h"
-#include "trainer/table.h"
+#include "trainer/learn/network_learner.h"
+#include "trainer/exchange/table.h"
 
 /* Samples, and the costs of a model that knows how they were made. */
 struct lessons {

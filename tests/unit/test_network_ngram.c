@@ -11,7 +11,7 @@
 
 #include "kernels/kernels.h"
 #include "tests/unit/test.h"
-#include "trainer/model_ngram.h"
+#include "trainer/learn/model_ngram.h"
 #include "trainer/network/plan.h"
 #include "trainer/network/random_batch.h"
 

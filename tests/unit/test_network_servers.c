@@ -18,8 +18,8 @@
 #include "trainer/data/sample.h"
 #include "trainer/data/sample_set.h"
 #include "trainer/network/random_batch.h"
-#include "trainer/network_learner.h"
-#include "trainer/table.h"
+#include "trainer/learn/network_learner.h"
+#include "trainer/exchange/table.h"
 
 #define SAMPLES 44 /* batches of 8, and a shorter one */
 #define BATCH 8

@@ -15,7 +15,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "tests/unit/test.h"
-#include "trainer/one_writer.h"
+#include "trainer/files/one_writer.h"
 
 static char folder[64], path[128];
 

@@ -18,9 +18,9 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "tests/unit/test.h"
-#include "trainer/checkpoint.h"
-#include "trainer/learner.h"
-#include "trainer/table.h"
+#include "trainer/server/checkpoint.h"
+#include "trainer/learn/learner.h"
+#include "trainer/exchange/table.h"
 
 static const struct ngram_config model = { .ngram = CHAIN_NGRAM,
                                            .embedding = 9,

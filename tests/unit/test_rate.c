@@ -8,7 +8,7 @@
 
 #include "shared/error.h"
 #include "tests/unit/test.h"
-#include "trainer/rate.h"
+#include "trainer/parameters/rate.h"
 
 static int parse(uint32_t schedule, double base, double a, double b, const char *args,
                  struct rate *ret, struct edl_error *error)

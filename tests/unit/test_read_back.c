@@ -14,10 +14,10 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "tests/unit/test.h"
-#include "trainer/checkpoint.h"
-#include "trainer/file_write.h"
-#include "trainer/model_file.h"
-#include "trainer/table.h"
+#include "trainer/server/checkpoint.h"
+#include "trainer/files/file_write.h"
+#include "trainer/model/model_file.h"
+#include "trainer/exchange/table.h"
 
 static bool lies;
 

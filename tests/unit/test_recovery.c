@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "tests/unit/test.h"
-#include "trainer/recovery.h"
-#include "trainer/table.h"
+#include "trainer/server/recovery.h"
+#include "trainer/exchange/table.h"
 
 #define BEFORE 7 /* an earlier life */
 #define NOW 8

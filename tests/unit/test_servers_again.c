@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "shared/hex.h"
-#include "trainer/network_servers.h"
+#include "trainer/exchange/network_servers.h"
 #include "shared/cleanup.h"
 
 static char folder[256], secret[300], list[32];

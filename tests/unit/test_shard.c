@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/unit/test.h"
-#include "trainer/shard.h"
+#include "trainer/parameters/shard.h"
 
 TEST(test_dense_ranges_cover)
 {

@@ -15,9 +15,9 @@
 #include "kernels/optimizer.h"
 #include "shared/cleanup.h"
 #include "tests/unit/test.h"
-#include "trainer/checkpoint.h"
-#include "trainer/one_writer.h"
-#include "trainer/table.h"
+#include "trainer/server/checkpoint.h"
+#include "trainer/files/one_writer.h"
+#include "trainer/exchange/table.h"
 
 static struct declaration sample_declaration(void)
 {

@@ -2,7 +2,7 @@
 /* test_time_left.c - what a training tells of the time that it still takes, and when */
 #include "shared/macro.h"
 #include "tests/unit/test.h"
-#include "trainer/time_left.h"
+#include "trainer/run/time_left.h"
 
 #define S USEC_PER_SEC
 

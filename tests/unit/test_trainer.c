@@ -20,10 +20,10 @@
 #include "kernels/kernels.h"
 #include "shared/cleanup.h"
 #include "tests/unit/test.h"
-#include "trainer/dataset.h"
-#include "trainer/job_api.h"
-#include "trainer/model_file.h"
-#include "trainer/trainer.h"
+#include "trainer/data/dataset.h"
+#include "trainer/exchange/job_api.h"
+#include "trainer/model/model_file.h"
+#include "trainer/run/trainer.h"
 
 #define TRAIN 12000
 #define HELD_OUT 1000

@@ -12,10 +12,10 @@
 #include "shared/clock.h"
 #include "tests/unit/test.h"
 #include "tests/unit/trainer_fixture.h"
-#include "trainer/local_sgd.h"
-#include "trainer/network_begin.h"
-#include "trainer/network_learner.h"
-#include "trainer/table.h"
+#include "trainer/exchange/local_sgd.h"
+#include "trainer/learn/network_begin.h"
+#include "trainer/learn/network_learner.h"
+#include "trainer/exchange/table.h"
 
 #define SERVERS 3
 #define SMALL "movie_ids=30 user_ids=40 title_chars=20 width=16"

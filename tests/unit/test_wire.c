@@ -9,8 +9,8 @@
 
 #include "shared/error.h"
 #include "tests/unit/test.h"
-#include "trainer/shard.h"
-#include "trainer/wire.h"
+#include "trainer/parameters/shard.h"
+#include "trainer/wire/wire.h"
 
 static struct declaration sample_declaration(void)
 {

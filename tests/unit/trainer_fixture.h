@@ -15,9 +15,9 @@
 
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "trainer/handshake.h"
-#include "trainer/ps_client.h"
-#include "trainer/pserver.h"
+#include "trainer/wire/handshake.h"
+#include "trainer/exchange/ps_client.h"
+#include "trainer/server/pserver.h"
 
 #define TEST_JOB 7
 #define TEST_SECRET "the secret of job 7 in the tests" /* 32 bytes */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trainer/batch.h"
+#include "trainer/data/batch.h"
 
 struct edl_error;
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trainer/batch.h"
+#include "trainer/data/batch.h"
 #include "trainer/data/sample.h"
 
 struct edl_error;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trainer/batch.h"
+#include "trainer/data/batch.h"
 #include "trainer/data/sample.h"
 
 struct edl_error;

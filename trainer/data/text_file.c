@@ -9,7 +9,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "trainer/file_write.h"
+#include "trainer/files/file_write.h"
 
 int text_file_read(const char *path, size_t bytes_max, char **ret, size_t *ret_size,
                    struct edl_error *error)

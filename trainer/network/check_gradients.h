@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trainer/batch.h"
+#include "trainer/data/batch.h"
 
 struct edl_error;
 struct network;

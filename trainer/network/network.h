@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "kernels/tensor_ops.h"
-#include "trainer/batch.h"
+#include "trainer/data/batch.h"
 #include "trainer/network/arguments.h"
-#include "trainer/param_spec.h"
+#include "trainer/parameters/param_spec.h"
 
 struct edl_error;
 struct layer_kind;

@@ -2,7 +2,7 @@
 /* random_batch.h - a batch of random samples that fits a network: for checks */
 #pragma once
 
-#include "trainer/batch.h"
+#include "trainer/data/batch.h"
 
 struct network;
 
