@@ -114,6 +114,7 @@ void api_dataset_get(struct http_request *request, void *userdata);
 
 /* api/rendezvous.c */
 void api_rendezvous(struct http_request *request, void *userdata);
+void api_rendezvous_now(struct http_request *request, void *userdata);
 /* api_rendezvous_forget - what is kept of answers of before: before each commit and behind it, as
  * one that fails takes back what was agreed */
 void api_rendezvous_forget(struct scheduler *scheduler);

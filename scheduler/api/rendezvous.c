@@ -5,7 +5,10 @@
  * {"generation": N} watches, and is answered when N is over. Each wait is a look at the core. It is
  * repeated whenever the core says that somebody came or went (EFFECT_MEMBERSHIP, turn.c). So
  * nothing is lost when a call is made again: by the agent after a restart of the scheduler, by the
- * caller when its wait ended without news. */
+ * caller when its wait ended without news.
+ *
+ * GET tells of the generation that is there now, and changes nothing: a newcomer whose arrival
+ * would end it asks so, and gets its state from a member first. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,22 +89,31 @@ static json_t *members_of(struct scheduler *scheduler, const struct process *cal
     return told->json;
 }
 
+static json_t *generation_to_json(struct scheduler *scheduler, const struct process *caller,
+                                  const struct rendezvous *agreed, bool members)
+{
+    const struct process *first = member_process(caller->job, caller->role, agreed, 0);
+    json_t *json = json_pack("{s:I,s:I,s:{s:s,s:I}}", "generation", (json_int_t)agreed->generation,
+                             "world_size", (json_int_t)agreed->n_members, "master", "address",
+                             process_address(first), "port",
+                             (json_int_t)(first->n_ports > 0 ? first->ports[0] : 0));
+
+    if (members)
+        (void)json_object_set(json, "members", members_of(scheduler, caller, agreed));
+    return json;
+}
+
 static json_t *agreed_to_json(struct scheduler *scheduler, const struct process *caller,
                               const struct poll *poll)
 {
     const struct rendezvous *agreed = rendezvous_of(caller->job, caller->role);
-    const struct process *first = member_process(caller->job, caller->role, agreed, 0);
+    bool members = poll->members_said ? poll->members : agreed->n_members <= MEMBERS_BY_ITSELF;
+    json_t *json = generation_to_json(scheduler, caller, agreed, members);
     uint32_t rank = 0;
-    json_t *json;
 
     while (agreed->members[rank].index != caller->index)
         rank++;
-    json = json_pack("{s:I,s:I,s:I,s:{s:s,s:I}}", "generation", (json_int_t)agreed->generation,
-                     "rank", (json_int_t)rank, "world_size", (json_int_t)agreed->n_members,
-                     "master", "address", process_address(first), "port",
-                     (json_int_t)(first->n_ports > 0 ? first->ports[0] : 0));
-    if (poll->members_said ? poll->members : agreed->n_members <= MEMBERS_BY_ITSELF)
-        (void)json_object_set(json, "members", members_of(scheduler, caller, agreed));
+    (void)json_object_set_new(json, "rank", json_integer(rank));
     return json;
 }
 
@@ -232,4 +244,27 @@ void api_rendezvous(struct http_request *request, void *userdata)
                 clock_read_us(CLOCK_BOOTTIME) +
                     MIN_OF(wait_s, (uint64_t)POLL_WAIT_MAX_S) * USEC_PER_SEC,
                 watch ? poll_watch : poll_arrive, kept);
+}
+
+void api_rendezvous_now(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    const struct rendezvous *agreed = NULL;
+    struct process *process = NULL;
+    int r = auth_process(scheduler, request, &process, &error);
+
+    if (r == 0) {
+        agreed = rendezvous_of(process->job, process->role);
+        if (agreed == NULL || agreed->over)
+            r = edl_error_set(&error, -ENOENT, "no generation of role %s is there now",
+                              process->job->spec->roles[process->role].name);
+    }
+    if (r < 0) {
+        refuse_after_commit(scheduler, request, &error);
+        return;
+    }
+    tell_after_commit(scheduler, request, 200,
+                      generation_to_json(scheduler, process, agreed,
+                                         agreed->n_members <= MEMBERS_BY_ITSELF));
 }

@@ -181,6 +181,10 @@ static const struct http_route table[] = {
       .takes = "RendezvousWanted", .status = 200, .gives = "Rendezvous",
       .summary = "agree with the others of the role on a generation, or hear that it is over;"
                  " long poll" },
+    { .method = "GET", .path = "/jobs/{job}/rendezvous", .handler = api_rendezvous_now,
+      .operation = "getGeneration", .flags = ROUTE_PROCESS, .max_body_bytes = NO_BODY, .status = 200,
+      .gives = "Generation",
+      .summary = "the generation of the caller's role that is there now, without arriving" },
     { .method = "GET", .path = "/jobs/{job}/secret", .handler = api_secret,
       .operation = "getSecret", .flags = ROUTE_PROCESS, .max_body_bytes = NO_BODY, .status = 200,
       .gives = "Secret",

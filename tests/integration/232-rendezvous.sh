@@ -12,7 +12,10 @@ set -eu
 work=$1 generation=0 had=0 asked_again=''
 note="$EDL_INDEX.$EDL_INCARNATION \"}]},é"$'\n'
 meet() { curl -sS --max-time 120 --unix-socket "$EDL_SOCKET" -d "$1" http://edl/jobs/self/rendezvous; }
+# whom it would meet, before it ends their generation
+now() { curl -sS --max-time 120 --unix-socket "$EDL_SOCKET" http://edl/jobs/self/rendezvous; }
 while :; do
+    echo "{\"had\":$generation,\"now\":$(now)}" >>"$work/now"
     # the gate keeps one away, so that the others wait for it
     [ "$EDL_INDEX" != 0 ] || [ ! -e "$work/hold" ] || { touch "$work/kept-away"; read -r _ <"$work/gate"; }
     had=$generation
@@ -116,6 +119,10 @@ holds -s 'group_by(.answer.generation) | all(
         and (.members | all(.note == "\(.index).\(.incarnation) \"}]},é\n"))
         and .master == {address: .members[0].address, port: .members[0].ports[0]} and .world_size >= 2))' <"$work/agreed" ||
     fail "they do not agree: $(cat "$work/agreed")"
+# whoever looked before it arrived saw one of these generations as its members know it, or none
+holds -s --slurpfile agreed "$work/agreed" '($agreed | map(.answer | del(.rank)) | unique) as $known | map(.now)
+    | (map(select(.generation)) | length > 0 and all(. as $one | $known | index([$one]) != null)) and (map(select(.generation == null)) | length > 0 and all(.status == 404))' <"$work/now" ||
+    fail "they saw something else: $(cat "$work/now")"
 # and nobody was given an older one after a newer one
 holds -s 'group_by(.incarnation) | all(map(.answer.generation) | . == (sort | unique))' <"$work/agreed" ||
     fail "generations went back: $(cat "$work/agreed")"

@@ -396,6 +396,7 @@ GOOD = {
     "listEvents": lambda w: [{"query": "?after=0&wait=1"}, {"query": "?limit=1"}],
     "listHosts": lambda w: [{"query": "?role=trainer"}],
     "meet": lambda w: [{"body": {"wait": 0}, "after": Walk.all_arrive}, {"body": {"note": "too late"}, "after": Walk.notes}, {"body": {"generation": 1, "wait": 0}}],
+    "getGeneration": lambda w: [{}],
     "getSecret": lambda w: [{}],
     "listServices": lambda w: [{}],
     "getService": lambda w: [{"names": {"name": "walked.trainer"}}, {"query": "?after=1&wait=5"}],
