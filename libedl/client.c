@@ -24,7 +24,6 @@
 #define SLICE_MS 100U
 #define PAUSE_FIRST_MS 50U
 #define PAUSE_MOST_MS 2000U
-#define NOTHING_STORED 507 /* the scheduler is there, and waits for room on its disk */
 
 int edl_client_new(const char *socket_path, struct edl_client **ret)
 {
@@ -138,7 +137,7 @@ int client_answer_bad(const char *what, struct edl_error *error)
 
 /* ---- one call ---- */
 
-static bool is_stopped(const struct edl_client *client)
+bool client_is_stopped(const struct edl_client *client)
 {
     return client->stop != NULL && *client->stop != 0;
 }
@@ -150,7 +149,7 @@ static uint64_t pause_for(const struct edl_client *client, unsigned ms)
     uint64_t whole_us = ms * USEC_PER_MSEC;
     struct patience patience = patience_of(whole_us);
 
-    while (!patience_is_over(&patience) && !is_stopped(client)) {
+    while (!patience_is_over(&patience) && !client_is_stopped(client)) {
         uint64_t slice_us =
             patience_plan(&patience, SLICE_MS * USEC_PER_MSEC, clock_read_us(CLOCK_BOOTTIME));
 
@@ -160,11 +159,11 @@ static uint64_t pause_for(const struct edl_client *client, unsigned ms)
     return whole_us - patience.left_us;
 }
 
-static bool worth_retrying(const struct http_answer *answer)
+bool client_worth_retrying(const struct http_answer *answer)
 {
     return (answer->failure != 0 && answer->failure != -E2BIG) || answer->status == 429 ||
            answer->status == 502 || answer->status == 503 || answer->status == 504 ||
-           answer->status == NOTHING_STORED;
+           answer->status == CLIENT_NOTHING_STORED;
 }
 
 /* try_once - how much time it spent */
@@ -215,12 +214,12 @@ static int client_call(struct edl_client *client, struct http_call *call, struct
 
         call->timeout_us = call_timeout_us(effort);
         effort_spend(effort, try_once(client, call, ret_answer));
-        if (!worth_retrying(ret_answer))
+        if (!client_worth_retrying(ret_answer))
             return 0;
         r = http_answer_error(ret_answer, error);
         status = ret_answer->status;
         http_answer_clear(ret_answer);
-        if (status == NOTHING_STORED) /* so do we: however long, nothing is wrong with us */
+        if (status == CLIENT_NOTHING_STORED) /* so do we: however long, nothing is wrong with us */
             effort->patience = patience_of(client->patience_us);
         if (patience_is_over(&effort->patience) || patience_is_over(&effort->limit)) {
             edl_error_prefix(error, "%s %.100s: ", call->method, call->path);
@@ -229,7 +228,7 @@ static int client_call(struct edl_client *client, struct http_call *call, struct
             return r == EDL_ETOOMANY ? r : EDL_EUNREACHABLE;
         }
         effort_spend(effort, pause_for(client, pause_ms));
-        if (is_stopped(client))
+        if (client_is_stopped(client))
             return edl_error_set(error, -EINTR, "%s %.100s: stopped", call->method, call->path);
         pause_ms = MIN_OF(pause_ms * 2, PAUSE_MOST_MS);
     }
@@ -241,8 +240,7 @@ static int check(struct edl_client *client, const struct http_call *call)
     return http_call_check(&client->base, call, &client->error);
 }
 
-/* read_answer - 0, or the error that the answer is; takes its JSON, which must be an object */
-static int read_answer(struct edl_client *client, struct http_answer *answer, const char *path,
+int client_read_answer(struct edl_client *client, struct http_answer *answer, const char *path,
                        json_t **ret)
 {
     int r = http_answer_error(answer, &client->error);
@@ -269,7 +267,7 @@ int client_ask(struct edl_client *client, const char *method, const char *path, 
 
     if (r == 0)
         r = client_call(client, &call, &effort, &answer);
-    return r < 0 ? r : read_answer(client, &answer, path, ret);
+    return r < 0 ? r : client_read_answer(client, &answer, path, ret);
 }
 
 int client_tell(struct edl_client *client, const char *path, const json_t *body,
@@ -284,7 +282,7 @@ int client_tell(struct edl_client *client, const char *path, const json_t *body,
     if (r < 0)
         return r;
     (void)try_once(client, &call, &answer);
-    return read_answer(client, &answer, path, NULL);
+    return client_read_answer(client, &answer, path, NULL);
 }
 
 /* ---- a wait ---- */
@@ -313,7 +311,7 @@ static int look(struct edl_client *client, const struct client_wait *wait, unsig
         r = client_call(client, &call, &effort, &answer);
     *limit = effort.limit;
     if (r == 0)
-        r = read_answer(client, &answer, wait->path, &json);
+        r = client_read_answer(client, &answer, wait->path, &json);
     if (r == 0)
         r = wait->read(json, wait->userdata, &client->error);
     json_decref(json);
@@ -345,7 +343,7 @@ int client_await(struct edl_client *client, const struct client_wait *wait)
         uint64_t before_us = limit.left_us;
         int r;
 
-        if (is_stopped(client))
+        if (client_is_stopped(client))
             return edl_error_set(&client->error, -EINTR, "%s: stopped", wait->path);
         r = look(client, wait, wait_seconds(&limit, most_s), &limit);
         if (!may_come(r))

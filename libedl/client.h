@@ -15,6 +15,7 @@
 #include "shared/step_sums.h"
 
 #define CLIENT_TEXT_MAX 800
+#define CLIENT_NOTHING_STORED 507 /* the scheduler is there, and waits for room on its disk */
 
 struct held_task;
 
@@ -82,3 +83,14 @@ void client_end_steps(struct edl_client *client);
 
 /* client_answer_bad - EDL_ECORRUPT: what came is no answer of an agent */
 int client_answer_bad(const char *what, struct edl_error *error);
+
+/* client_is_stopped - edl_client_set_stop's flag is up */
+bool client_is_stopped(const struct edl_client *client);
+
+/* client_worth_retrying - nobody took the call, or not yet */
+bool client_worth_retrying(const struct http_answer *answer);
+
+/* client_read_answer - 0, or the error that the answer is; clears it. *ret: its JSON, the caller's,
+ * an object; may be NULL */
+int client_read_answer(struct edl_client *client, struct http_answer *answer, const char *path,
+                       json_t **ret);

@@ -5,11 +5,12 @@
 
 #include "libedl/client.h"
 #include "libedl/peers.h"
+#include "libedl/wait.h"
 #include "shared/macro.h"
 
 #define PATH "/jobs/self/rendezvous"
 
-enum { WORLD_OVER = 1, WORLD_JOINED = 1, WORLD_LEAVING = 0 };
+enum { WORLD_OVER = 1, WORLD_JOINED = 1, WORLD_LEAVING = 0, WORLD_NONE = 0 };
 
 struct edl_world *edl_world_free(struct edl_world *world)
 {
@@ -37,15 +38,23 @@ static int read_members(const json_t *list, struct edl_world *world)
     return r;
 }
 
+/* rank: of the caller; an answer without one is about others */
+static int read_rank(const json_t *answer, uint64_t size, uint64_t *ret)
+{
+    *ret = EDL_NO_RANK;
+    if (json_object_get(answer, "rank") == NULL)
+        return 0;
+    return number_read(answer, "rank", ret) < 0 || *ret >= size ? -EINVAL : 0;
+}
+
 static int read_world(const json_t *answer, struct edl_world *world)
 {
     const json_t *master = json_object_get(answer, "master");
     const char *address = json_string_value(json_object_get(master, "address"));
 
     if (number_read(answer, "generation", &world->generation) < 0 ||
-        number_read(answer, "rank", &world->rank) < 0 ||
         number_read(answer, "world_size", &world->size) < 0 || world->generation == 0 ||
-        world->rank >= world->size || address == NULL ||
+        world->size == 0 || read_rank(answer, world->size, &world->rank) < 0 || address == NULL ||
         port_read(json_object_get(master, "port"), &world->master_port) < 0)
         return -EINVAL;
     world->master_address = xstrdup(address);
@@ -62,7 +71,7 @@ static int read_joined(const json_t *answer, void *userdata, struct edl_error *e
     if (json_is_true(json_object_get(answer, "wait")))
         return CLIENT_NO_NEWS;
     world = xcalloc(1, sizeof *world);
-    if (read_world(answer, world) < 0) {
+    if (read_world(answer, world) < 0 || world->rank == EDL_NO_RANK) {
         (void)edl_world_free(world);
         return client_answer_bad(PATH, error);
     }
@@ -86,6 +95,11 @@ int edl_world_note(struct edl_client *client, const char *note)
     return 0;
 }
 
+static json_t *arrival(const struct edl_client *client, uint64_t after)
+{
+    return json_pack("{s:I,s:s*}", "after", (json_int_t)after, "note", client->note);
+}
+
 int edl_world_join(struct edl_client *client, uint64_t after, uint64_t timeout_us,
                    struct edl_world **ret)
 {
@@ -99,7 +113,7 @@ int edl_world_join(struct edl_client *client, uint64_t after, uint64_t timeout_u
 
     if (after > INT64_MAX)
         return client_refuse(client, -EINVAL, "there is no such generation");
-    wait.body = json_pack("{s:I,s:s*}", "after", (json_int_t)after, "note", client->note);
+    wait.body = arrival(client, after);
     r = client_await(client, &wait);
     json_decref(wait.body);
     if (r == WORLD_JOINED)
@@ -130,4 +144,48 @@ int edl_world_over(struct edl_client *client, uint64_t generation, uint64_t time
     r = client_await(client, &wait);
     json_decref(wait.body);
     return client_result(client, r == -ETIMEDOUT ? 0 : r);
+}
+
+/* ---- for a poll loop ---- */
+
+int edl_world_join_begin(struct edl_client *client, uint64_t after, struct edl_wait **ret)
+{
+    if (after > INT64_MAX)
+        return client_refuse(client, -EINVAL, "there is no such generation");
+    *ret = wait_new(client, WAIT_FOR_WORLD, PATH, arrival(client, after), read_joined);
+    return 0;
+}
+
+int edl_world_over_begin(struct edl_client *client, uint64_t generation, struct edl_wait **ret)
+{
+    if (generation == 0 || generation > INT64_MAX)
+        return client_refuse(client, -EINVAL, "there is no such generation");
+    *ret = wait_new(client, WAIT_FOR_OVER, PATH,
+                    json_pack("{s:I}", "generation", (json_int_t)generation), read_over);
+    return 0;
+}
+
+/* ---- without arriving ---- */
+
+int edl_world_now(struct edl_client *client, struct edl_world **ret)
+{
+    struct edl_world *world;
+    json_t *answer = NULL;
+    int r = client_ask(client, "GET", PATH, NULL, &answer);
+
+    if (r == -ENOENT) {
+        client->error = (struct edl_error){ 0 };
+        return WORLD_NONE;
+    }
+    if (r < 0)
+        return client_result(client, r);
+    world = xcalloc(1, sizeof *world);
+    r = read_world(answer, world);
+    json_decref(answer);
+    if (r < 0) {
+        (void)edl_world_free(world);
+        return client_result(client, client_answer_bad(PATH, &client->error));
+    }
+    *ret = world;
+    return WORLD_JOINED;
 }

@@ -158,49 +158,49 @@ static int connect_to(const struct target *target, struct patience *patience)
     return TAKE_FD(fd);
 }
 
-/* send_all - a server may answer and close before it has read all: then its answer counts */
-static int send_all(int fd, const char *data, size_t size, struct patience *patience)
+/* send_more - a server may answer and close before it has read all: then its answer counts */
+static int send_more(struct http_plain *exchange)
 {
-    while (size > 0) {
-        ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
-        int r = 0;
+    while (exchange->n_sent < exchange->size) {
+        ssize_t n = send(exchange->fd, exchange->request + exchange->n_sent,
+                         exchange->size - exchange->n_sent, MSG_NOSIGNAL);
 
-        if (n >= 0) {
-            data += n;
-            size -= (size_t)n;
-        } else if (errno == EAGAIN) {
-            r = await(fd, POLLOUT, patience);
-        } else if (errno == EPIPE || errno == ECONNRESET) {
-            return 0;
-        } else if (errno != EINTR) {
+        if (n >= 0)
+            exchange->n_sent += (size_t)n;
+        else if (errno == EPIPE || errno == ECONNRESET)
+            exchange->n_sent = exchange->size;
+        else if (errno != EINTR)
             return -errno;
-        }
-        if (r < 0)
-            return r;
     }
     return 0;
 }
 
-static int receive(int fd, struct http_parse *parse, struct patience *patience)
+/* receive_more - 0: the answer is whole */
+static int receive_more(struct http_plain *exchange)
 {
     char piece[PIECE_BYTES];
     int r = 0;
 
     while (r == 0) {
-        ssize_t n;
+        ssize_t n = recv(exchange->fd, piece, sizeof piece, MSG_DONTWAIT);
 
-        r = await(fd, POLLIN, patience);
-        if (r < 0)
-            break;
-        n = recv(fd, piece, sizeof piece, 0);
         if (n > 0)
-            r = http_parse_feed(parse, piece, (size_t)n);
+            r = http_parse_feed(&exchange->parse, piece, (size_t)n);
         else if (n == 0)
-            r = http_parse_end(parse);
-        else if (errno != EAGAIN && errno != EINTR)
+            r = http_parse_end(&exchange->parse);
+        else if (errno != EINTR)
             r = -errno;
     }
     return r < 0 ? r : 0;
+}
+
+/* go_on - 0: the answer is whole; -EAGAIN: wait for exchange->events; else it failed */
+static int go_on(struct http_plain *exchange)
+{
+    int r = send_more(exchange);
+
+    exchange->events = r == 0 ? POLLIN : POLLOUT;
+    return r == 0 ? receive_more(exchange) : r;
 }
 
 /* ---- a call ---- */
@@ -252,24 +252,32 @@ static void fail(const struct http_base *base, int code, const struct http_parse
     ret->sent = true;
 }
 
-static void exchange(int fd, const struct http_base *base, const char *request, size_t size,
-                     bool no_body, uint64_t timeout_us, struct patience *patience,
-                     struct http_answer *ret)
+static void finish(struct http_plain *exchange, int r, uint64_t timeout_us, struct http_answer *ret)
 {
-    struct http_parse parse;
+    struct http_parse *parse = &exchange->parse;
+
+    if (r < 0) {
+        fail(exchange->base, r, parse, timeout_us, ret);
+        return;
+    }
+    http_answer_take(ret, parse->status, parse->is_json, TAKE_PTR(parse->body), parse->body_size);
+    ret->retry_after_s = parse->retry_after_s;
+}
+
+static void exchange_all(struct http_plain *exchange, uint64_t timeout_us,
+                         struct patience *patience, struct http_answer *ret)
+{
     int r;
 
-    http_parse_init(&parse, no_body);
-    r = send_all(fd, request, size, patience);
-    if (r == 0)
-        r = receive(fd, &parse, patience);
-    if (r == 0) {
-        http_answer_take(ret, parse.status, parse.is_json, TAKE_PTR(parse.body), parse.body_size);
-        ret->retry_after_s = parse.retry_after_s;
-    } else {
-        fail(base, r, &parse, timeout_us, ret);
-    }
-    http_parse_clear(&parse);
+    do {
+        r = go_on(exchange);
+        if (r == -EAGAIN) {
+            int waited = await(exchange->fd, exchange->events, patience);
+
+            r = waited < 0 ? waited : -EAGAIN;
+        }
+    } while (r == -EAGAIN);
+    finish(exchange, r, timeout_us, ret);
 }
 
 /* begin - a connection for the call, or negative; connecting has a limit of its own */
@@ -291,23 +299,65 @@ bool http_plain_call(const struct http_base *base, const struct http_call *call,
 {
     uint64_t timeout_us = call->timeout_us > 0 ? call->timeout_us : HTTP_TIMEOUT_US;
     struct patience patience = patience_of(timeout_us);
-    _cleanup_free_ char *request = NULL;
-    _cleanup_close_ int fd = -1;
+    struct http_plain exchange = { .base = base, .fd = -1 };
     struct target target;
-    size_t size = 0;
+    bool made;
 
     if (!find_target(base, &target))
         return false;
-    request = make_request(base, &target, call, &size);
-    if (request == NULL)
+    exchange.request = make_request(base, &target, call, &exchange.size);
+    if (exchange.request == NULL)
         return false;
-    fd = begin(&target, &patience);
-    if (fd >= 0) {
+    exchange.fd = begin(&target, &patience);
+    made = exchange.fd >= 0;
+    if (made) {
+        http_parse_init(&exchange.parse, streq(call->method, "HEAD"));
         (void)patience_plan(&patience, SLICE_US, clock_read_us(CLOCK_BOOTTIME));
-        exchange(fd, base, request, size, streq(call->method, "HEAD"), timeout_us, &patience, ret);
+        exchange_all(&exchange, timeout_us, &patience, ret);
         patience_spend(&patience, clock_read_us(CLOCK_BOOTTIME));
     }
+    http_plain_clear(&exchange);
     if (ret_spent_us != NULL)
         *ret_spent_us = timeout_us - patience.left_us;
-    return fd >= 0;
+    return made;
+}
+
+/* ---- a call of a poll loop ---- */
+
+int http_plain_begin(struct http_plain *exchange, const struct http_base *base,
+                     const struct http_call *call)
+{
+    struct target target;
+    _cleanup_close_ int fd = -1;
+
+    *exchange = (struct http_plain){ .base = base, .fd = -1, .events = POLLOUT };
+    http_parse_init(&exchange->parse, streq(call->method, "HEAD"));
+    if (!find_target(base, &target))
+        return -EINVAL;
+    exchange->request = make_request(base, &target, call, &exchange->size);
+    if (exchange->request == NULL)
+        return -EINVAL;
+    fd = socket(target.to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd == -1 || (connect(fd, &target.to.any, target.size) == -1 && errno != EINPROGRESS))
+        return -errno;
+    exchange->fd = TAKE_FD(fd);
+    return 0;
+}
+
+int http_plain_go_on(struct http_plain *exchange, struct http_answer *ret)
+{
+    int r = go_on(exchange);
+
+    if (r == -EAGAIN)
+        return r;
+    finish(exchange, r, HTTP_TIMEOUT_US, ret);
+    return 0;
+}
+
+void http_plain_clear(struct http_plain *exchange)
+{
+    exchange->fd = safe_close(exchange->fd);
+    free(exchange->request);
+    exchange->request = NULL;
+    http_parse_clear(&exchange->parse);
 }

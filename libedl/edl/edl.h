@@ -318,7 +318,7 @@ struct edl_peer {
 
 struct edl_world {
     uint64_t generation; /* never 0 */
-    uint64_t rank;       /* the caller's */
+    uint64_t rank;       /* the caller's, or EDL_NO_RANK */
     uint64_t size;
     const char *master_address;     /* of rank 0 */
     uint16_t master_port;           /* 0: its role has no ports */
@@ -327,6 +327,7 @@ struct edl_world {
 };
 
 #define EDL_NOTE_BYTES_MAX 1024
+#define EDL_NO_RANK UINT64_MAX /* of a world that the caller has looked at only */
 
 /* edl_world_note - a text of UTF-8 that the other members of each world that is joined from now on
  * read: an address, a handle, the name of some shared memory. NULL or "": none. It is copied. The
@@ -344,6 +345,44 @@ EDL_API int edl_world_join(struct edl_client *client, uint64_t after, uint64_t t
 /* edl_world_over - 1: somebody came or went, join the next one; 0: not within the timeout */
 EDL_API int edl_world_over(struct edl_client *client, uint64_t generation, uint64_t timeout_us);
 EDL_API struct edl_world *edl_world_free(struct edl_world *world);
+
+/* edl_world_now - the generation of the caller's role that is there now, without arriving: to
+ * arrive would end it, and one who comes late may ask its members for something first. 1: *ret is
+ * it, with EDL_NO_RANK; 0: there is none, or it is over and its members are about to meet anew. */
+EDL_API int edl_world_now(struct edl_client *client, struct edl_world **ret);
+
+/* edl_world_join_begin, edl_world_over_begin - as above, for a program that has a poll loop:
+ * nothing blocks, and several waits of a client go on at once, each over a connection of its own.
+ *
+ *     edl_world_over_begin(client, world->generation, &wait);
+ *     for (;;) {
+ *         p.fd = edl_wait_fd(wait), p.events = edl_wait_events(wait);
+ *         poll(&p, 1, edl_wait_timeout_ms(wait));
+ *         r = edl_wait_go_on(wait, NULL);
+ *         if (r != -EAGAIN) ...
+ *     }
+ *     wait = edl_wait_free(wait);
+ *
+ * A wait never times out. It borrows its client, and takes the note of the moment in which it
+ * began. To free one that has not ended takes nothing back: whoever has arrived has. */
+struct edl_wait;
+
+EDL_API int edl_world_join_begin(struct edl_client *client, uint64_t after, struct edl_wait **ret);
+EDL_API int edl_world_over_begin(struct edl_client *client, uint64_t generation,
+                                 struct edl_wait **ret);
+
+/* edl_wait_fd - to be polled for edl_wait_events; -1: only its time is waited for. Another one
+ * after each edl_wait_go_on. */
+EDL_API int edl_wait_fd(const struct edl_wait *wait);
+EDL_API short edl_wait_events(const struct edl_wait *wait);
+
+/* edl_wait_timeout_ms - call edl_wait_go_on after so long at the latest; one second at most */
+EDL_API int edl_wait_timeout_ms(const struct edl_wait *wait);
+
+/* edl_wait_go_on - -EAGAIN: poll; else what edl_world_join or edl_world_over give, and the wait is
+ * over: free it. ret: the world of a join; NULL is accepted of the other. */
+EDL_API int edl_wait_go_on(struct edl_wait *wait, struct edl_world **ret);
+EDL_API struct edl_wait *edl_wait_free(struct edl_wait *wait);
 
 /* ---- others: of the job, and services of any job ---- */
 
