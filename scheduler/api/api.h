@@ -80,12 +80,14 @@ void api_backup(struct http_request *request, void *userdata);
 
 /* api/jobs.c */
 void api_jobs_submit(struct http_request *request, void *userdata);
-void api_jobs_list(struct http_request *request, void *userdata);
 void api_job_show(struct http_request *request, void *userdata);
 void api_job_kill(struct http_request *request, void *userdata);
 void api_array_kill(struct http_request *request, void *userdata);
 void api_job_change(struct http_request *request, void *userdata);
 void api_job_processes(struct http_request *request, void *userdata);
+
+/* api/job_list.c */
+void api_jobs_list(struct http_request *request, void *userdata);
 
 /* api/why.c */
 void api_job_why(struct http_request *request, void *userdata);

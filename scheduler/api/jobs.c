@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs.c - jobs: submit, list, show, stop, other bounds */
+/* jobs.c - jobs: submit, show, stop, other bounds */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include "scheduler/api/forecast.h"
 #include "scheduler/api/job_defaults.h"
 #include "scheduler/api/job_ports.h"
-#include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/api/workspaces.h"
 #include "scheduler/calls/account_numbers.h"
@@ -291,118 +290,6 @@ static int query_state(struct http_request *request, const char *first, const ch
     return edl_error_remedy(error, "state=%s or state=%s", first, second);
 }
 
-/* ?cursor=N: the number of the last job of the page before */
-static int query_cursor(struct http_request *request, uint64_t *ret, struct edl_error *error)
-{
-    const char *cursor = http_request_query(request, "cursor");
-
-    *ret = 0;
-    if (cursor == NULL || parse_u64(cursor, ret) == 0)
-        return 0;
-    return page_cursor_error(cursor, error);
-}
-
-/* Jobs are in the order of their numbers in every list, so a page goes on where the last one ended
- * whatever came or went since. */
-struct listing {
-    const struct cluster *cluster;
-    bool all;
-    const char *array;        /* of these only; NULL: any */
-    const char *user;         /* of this one's array only; NULL: of all users' */
-    struct cluster *archived; /* owned; one more than the page has; NULL: they are not wanted */
-    const struct job *core, *past; /* the next of either; NULL: there are no more */
-};
-
-static const struct job *next_job(const struct listing *listing, const struct job *job)
-{
-    do {
-        if (job == NULL)
-            job = listing->all ? cluster_jobs(listing->cluster)
-                               : cluster_active_jobs(listing->cluster);
-        else
-            job = listing->all ? job->hh.next : job->active_next;
-    } while (job != NULL && listing->array != NULL &&
-             (!streq(job_spec_array(job->spec), listing->array) ||
-              (listing->user != NULL && !streq(job->user, listing->user))));
-    return job;
-}
-
-static const struct job *first_job(const struct listing *listing, uint64_t after)
-{
-    const struct job *job = after != 0 ? cluster_job(listing->cluster, after) : NULL;
-
-    if (job != NULL && (listing->all || !job_state_is_final(job->state)))
-        return next_job(listing, job);
-    job = next_job(listing, NULL);
-    while (job != NULL && job->id <= after) /* it has ended, or is not in the core any more */
-        job = next_job(listing, job);
-    return job;
-}
-
-/* A page is made in one go: what is more comes with the next one, whatever was asked for. */
-#define JOBS_OF_A_PAGE 250
-
-static int listing_open(struct scheduler *scheduler, struct listing *listing, uint64_t after,
-                        uint64_t *limit, struct edl_error *error)
-{
-    uint64_t most = MIN_OF(*limit, (uint64_t)JOBS_OF_A_PAGE);
-    const struct archive_query query = {
-        .after = after, .limit = most + 1, .array = listing->array, .user = listing->user
-    };
-    int r = listing->all ? archive_page(scheduler, &query, &listing->archived, error) : 0;
-
-    if (r < 0)
-        return r;
-    listing->past = listing->archived != NULL ? cluster_jobs(listing->archived) : NULL;
-    listing->core = first_job(listing, after);
-    *limit = most;
-    return 0;
-}
-
-/* NULL: there are no more. */
-static const struct job *listing_take(struct listing *listing)
-{
-    const struct job *past = listing->past;
-    const struct job *core = listing->core;
-
-    if (past != NULL && (core == NULL || past->id < core->id)) {
-        listing->past = past->hh.next;
-        return past;
-    }
-    listing->core = core != NULL ? next_job(listing, core) : NULL;
-    return core;
-}
-
-void api_jobs_list(struct http_request *request, void *userdata)
-{
-    struct scheduler *scheduler = userdata;
-    struct edl_error error = { 0 };
-    const struct job *job;
-    uint64_t limit, last;
-    const char *array = http_request_query(request, "array");
-    struct job_ref ref = job_ref_read(array != NULL ? array : "");
-    struct listing listing = { .cluster = scheduler->cluster,
-                               .array = array != NULL ? ref.name : NULL,
-                               .user = ref.has_user ? ref.user : NULL };
-    json_t *jobs, *next = json_null();
-
-    if (query_state(request, "active", "all", &listing.all, &error) < 0 ||
-        page_limit(request, &limit, &error) < 0 || query_cursor(request, &last, &error) < 0 ||
-        listing_open(scheduler, &listing, last, &limit, &error) < 0) {
-        http_reply_error(request, &error);
-        return;
-    }
-    jobs = json_array();
-    for (; limit > 0 && (job = listing_take(&listing)) != NULL; limit--) {
-        (void)json_array_append_new(jobs, job_to_json(job, scheduler->options.policy->name, false));
-        last = job->id;
-    }
-    if (listing.core != NULL || listing.past != NULL)
-        next = json_sprintf("%" PRIu64, last);
-    (void)cluster_free(listing.archived);
-    http_reply_json(request, 200, json_pack("{s:o,s:o}", "jobs", jobs, "next", next));
-}
-
 /* Why a job is killed; by_whom holds the answer when the body gives none. */
 #define BY_WHOM_MAX (USER_NAME_MAX + 16)
 static int read_kill(struct scheduler *scheduler, struct http_request *request,
@@ -672,7 +559,7 @@ void api_job_processes(struct http_request *request, void *userdata)
     struct edl_error error = { 0 };
     const struct process *process;
     json_t *processes;
-    bool all;
+    bool all = false;
 
     if (job == NULL)
         return;

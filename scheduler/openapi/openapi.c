@@ -45,6 +45,8 @@ static const struct {
     { "bytes", NULL, "integer", NULL, "at most so many" },
     { "cursor", NULL, "string", NULL, "\"next\" of the page before" },
     { "dry_run", NULL, "string", "1 true 0 false", "1: do nothing, tell what it would do" },
+    { "fold", NULL, "integer", "0 1",
+      "1: of the jobs of an array that were submitted together one alone, with \"array\"" },
     { "folder", NULL, "string", "workspace output",
       "below which one: where the process starts (the default), or its EDL_OUTPUT_DIR" },
     { "follow", NULL, "integer", "0 1", "1: wait until there is something new" },
@@ -54,8 +56,10 @@ static const struct {
     { "incarnation", NULL, "integer", NULL, "of this start of the process; none: the last one" },
     { "index", NULL, "integer", NULL, "only the process of this index" },
     { "limit", NULL, "integer", NULL, "at most so many" },
+    { "name", NULL, "string", NULL, "only those with this in their name, in any case of letters" },
     { "offset", "pushFile", "integer", NULL, "of the piece; they follow each other" },
     { "offset", NULL, "integer", NULL, "of the first byte" },
+    { "order", NULL, "string", "oldest newest", "which come first" },
     { "path", NULL, "string", NULL, "of a file below the folder, as it is listed" },
     { "pattern", NULL, "string", NULL,
       "as of a shell, and * stops at a /; a folder that matches stands for all in it; none: the "
@@ -68,7 +72,8 @@ static const struct {
     { "since_us", NULL, "integer", NULL,
       "of times=1: only lines of then or later, as far as the times tell; a chunk of no bytes says"
       " where that begins" },
-    { "state", "listJobs", "string", "active all", "all: also those that are over" },
+    { "state", "listJobs", "string", NULL,
+      "active (the default), all, over, or states such as running,failed" },
     { "state", "pushFile", "string", "more end gone denied failed",
       "more: others follow, which may take a while when it is empty; of the last three the body is"
       " a sentence" },

@@ -21,6 +21,9 @@
 /* of one kind of the job ?1 */
 #define USAGE_OF_KIND(at) "ifnull(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
 
+/* what decides whether an archived job is shown, and where */
+#define WALK_COLUMNS "id, name, user, state, array_name, array_index, array_jobs"
+
 /* Marks in braces are filled in by store_text_of. */
 static const char *const statement_texts[ST_N] = {
     [ST_BEGIN] = "BEGIN IMMEDIATE",
@@ -213,12 +216,20 @@ static const char *const statement_texts[ST_N] = {
         "SELECT user, kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms FROM archived_usage"
         " WHERE ?1 IS NULL OR user = ?1 ORDER BY user, kind",
     [ST_ARCHIVED_JOB] = "SELECT {job} FROM job WHERE id = ?1 AND archived = 1",
-    [ST_ARCHIVED_PAGE] = "SELECT {job} FROM job INDEXED BY job_archived"
-                         " WHERE archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
-    [ST_ARCHIVED_ARRAY_PAGE] =
-        "SELECT {job} FROM job INDEXED BY archived_array"
-        " WHERE array_name = ?3 AND archived = 1 AND id > ?1 AND (?4 IS NULL OR user = ?4)"
-        " ORDER BY id LIMIT ?2",
+    [ST_ARCHIVED_RISING] = "SELECT " WALK_COLUMNS " FROM job INDEXED BY job_archived"
+                           " WHERE archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
+    [ST_ARCHIVED_FALLING] = "SELECT " WALK_COLUMNS " FROM job INDEXED BY job_archived"
+                            " WHERE archived = 1 AND id < ?1 ORDER BY id DESC LIMIT ?2",
+    [ST_ARCHIVED_ARRAY_RISING] = "SELECT " WALK_COLUMNS " FROM job INDEXED BY archived_array"
+                                 " WHERE array_name = ?3 AND archived = 1 AND id > ?1"
+                                 " ORDER BY id LIMIT ?2",
+    [ST_ARCHIVED_ARRAY_FALLING] = "SELECT " WALK_COLUMNS " FROM job INDEXED BY archived_array"
+                                  " WHERE array_name = ?3 AND archived = 1 AND id < ?1"
+                                  " ORDER BY id DESC LIMIT ?2",
+    [ST_ARCHIVED_RUN] = "SELECT state, count(*), min(id), max(id)"
+                        " FROM job INDEXED BY archived_array_user"
+                        " WHERE array_name = ?1 AND user = ?2 AND archived = 1 AND id > ?3"
+                        " AND id < ?4 AND id - array_index = ?5 GROUP BY state",
     [ST_PROCESS_OF] = "SELECT {process} FROM process WHERE job_id = ?1 ORDER BY incarnation",
     [ST_QUEUE_OF] = "SELECT {queue}, {queue_end} FROM queue LEFT JOIN queue_end USING (job_id)"
                     " WHERE job_id = ?1",

@@ -10,9 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/core/model/figures.h"
 #include "scheduler/core/model/groups.h"
+#include "scheduler/core/model/states.h"
 #include "shared/account_name.h"
 #include "shared/clock.h"
+#include "shared/job_spec.h"
 #include "shared/macro.h"
 
 struct archived_array;
@@ -202,15 +205,44 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
 
 /* Which of them to load. */
 struct archive_query {
-    uint64_t id;       /* this one, with its processes; 0: a page, without */
-    uint64_t after;    /* from the next higher number on */
-    uint64_t limit;    /* so many at most */
-    const char *array; /* of arrays of this name; NULL: any */
-    const char *user;  /* and of this user; NULL: any */
+    uint64_t id;         /* this one, with its processes; 0: those below, without */
+    const uint64_t *ids; /* borrowed, rising; one that is not there is left out */
+    size_t n_ids;
 };
 /* store_load_archived - into an empty cluster, as store_load. O(log n) beside the loaded rows */
 int store_load_archived(struct store *store, const struct archive_query *query,
                         struct cluster *cluster, struct instant now, struct edl_error *error);
+
+struct job_match;
+/* A walk over them by their numbers, in pieces. */
+struct archive_walk {
+    bool newest;                   /* towards lower numbers */
+    uint64_t at;                   /* it goes on behind this one; moves to the last that was seen */
+    const struct job_match *match; /* borrowed; of its array alone, through an index */
+    size_t rows;                   /* so many may be looked at yet; counts down */
+};
+/* What a list needs to know of one. */
+struct archive_row {
+    uint64_t id;
+    enum job_state state;
+    char user[ACCOUNT_NAME_MAX + 1], name[JOB_NAME_MAX + 1], array[JOB_NAME_MAX + 1];
+    uint32_t index, n; /* its place in its array, and how many were submitted; n 0: of none */
+};
+/* store_walk_archived - 1 with the next one that fits; 0: there is none, or rows is 0. O(log n)
+ * beside the rows that it looks at */
+int store_walk_archived(struct store *store, struct archive_walk *walk, struct archive_row *ret,
+                        struct edl_error *error);
+
+/* The jobs of an array that were submitted together, as far as they are known. */
+struct array_run {
+    const char *name, *user;            /* borrowed */
+    uint64_t id;                        /* of one of them */
+    uint32_t index, n;                  /* its place, and how many were submitted */
+    uint64_t first, last;               /* numbers; first 0: none is known */
+    uint64_t states[FIGURE_JOB_STATES]; /* how many are in each */
+};
+/* store_count_run - adds those of the archive. Linear in twice n; how many, or negative */
+int store_count_run(struct store *store, struct array_run *run, struct edl_error *error);
 
 /* store_find_archived - by number, USER/NAME, or the newest of NAME of that user; text is the
  * source of ref, and kept by *ret. 1; 0 when there is none. O(log n) */

@@ -255,24 +255,20 @@ static int load_parts(struct loader *loader, uint64_t id, bool with_processes)
     return r < 0 ? r : each_row(loader, ST_QUEUE_OF, load_queue);
 }
 
+static int load_archived_job(struct loader *loader, uint64_t id)
+{
+    store_bind_u64(loader->store->statements[ST_ARCHIVED_JOB], 1, MIN_OF(id, (uint64_t)INT64_MAX));
+    return each_row(loader, ST_ARCHIVED_JOB, load_job);
+}
+
 int store_load_archived(struct store *store, const struct archive_query *query,
                         struct cluster *cluster, struct instant now, struct edl_error *error)
 {
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };
-    enum statement which = query->array != NULL ? ST_ARCHIVED_ARRAY_PAGE : ST_ARCHIVED_PAGE;
-    int r;
+    int r = query->id != 0 ? load_archived_job(&loader, query->id) : 0;
 
-    if (query->id != 0)
-        which = ST_ARCHIVED_JOB;
-    store_bind_u64(store->statements[which], 1,
-                   MIN_OF(query->id != 0 ? query->id : query->after, (uint64_t)INT64_MAX));
-    if (query->id == 0)
-        store_bind_u64(store->statements[which], 2, query->limit);
-    if (which == ST_ARCHIVED_ARRAY_PAGE) {
-        store_bind_text(store->statements[which], 3, query->array);
-        store_bind_text(store->statements[which], 4, query->user);
-    }
-    r = each_row(&loader, which, load_job);
+    for (size_t i = 0; r == 0 && query->id == 0 && i < query->n_ids; i++)
+        r = load_archived_job(&loader, query->ids[i]);
     for (const struct job *job = cluster_jobs(cluster); r == 0 && job != NULL; job = job->hh.next)
         r = load_parts(&loader, job->id, query->id != 0);
     return r;

@@ -156,6 +156,12 @@ static const struct {
     { "GET", "/jobs?state=all&array=many&limit=2", NULL },
     { "GET", "/jobs?state=all&array=many&limit=2&cursor=3", NULL },
     { "GET", "/jobs?state=all&array=one", NULL },
+    { "GET", "/jobs?state=all&order=newest", NULL },
+    { "GET", "/jobs?state=all&order=newest&limit=3&cursor=6", NULL },
+    { "GET", "/jobs?state=all&order=newest&fold=1", NULL },
+    { "GET", "/jobs?state=all&fold=1&limit=2", NULL },
+    { "GET", "/jobs?state=over&order=newest&name=ONE", NULL },
+    { "GET", "/jobs?state=killed", NULL },
     { "GET", "/jobs", NULL },
     { "GET", "/cluster", NULL },
     { "DELETE", "/jobs/1", NULL },
@@ -305,6 +311,121 @@ TEST(test_all_is_told_as_before)
     }
     free(figure);
     free(figure_after);
+}
+
+/* Numbers of the listed jobs, of a folded array with the first one and the states, and what is
+ * next. */
+static void assert_list(struct live *live, const char *query, const char *wanted)
+{
+    struct reply reply = { 0 };
+    char path[120], told[400] = "";
+    size_t i, used = 0;
+    json_t *job;
+
+    (void)snprintf(path, sizeof path, "/jobs?%s", query);
+    assert_int_equal(live_ask(live, "GET", path, NULL, NULL, &reply), 200);
+    json_array_foreach(json_object_get(reply.json, "jobs"), i, job)
+    {
+        const json_t *array = json_object_get(job, "array");
+        char *states = json_dumps(json_object_get(array, "states"), JSON_COMPACT | JSON_SORT_KEYS);
+
+        used += (size_t)snprintf(told + used, sizeof told - used, "%d ",
+                                 (int)json_integer_value(json_object_get(job, "id")));
+        if (array != NULL)
+            used += (size_t)snprintf(told + used, sizeof told - used, "%s@%d:%d%s ",
+                                     json_string_value(json_object_get(array, "name")),
+                                     (int)json_integer_value(json_object_get(array, "first_id")),
+                                     (int)json_integer_value(json_object_get(array, "first_index")),
+                                     states);
+        free(states);
+    }
+    (void)snprintf(told + used, sizeof told - used, "> %s",
+                   json_is_null(json_object_get(reply.json, "next"))
+                       ? "-"
+                       : json_string_value(json_object_get(reply.json, "next")));
+    if (!streq(told, wanted))
+        fail_msg("%s: %s instead of %s", query, told, wanted);
+    reply_clear(&reply);
+}
+
+/* Whether they are in the core, in the archive, or an array in both. */
+TEST(test_lists)
+{
+    static const struct {
+        const char *query, *wanted;
+    } cases[] = {
+        { "state=all", "1 2 3 4 5 6 7 8 > -" },
+        { "", "7 8 > -" },
+        { "order=newest", "8 7 > -" },
+        { "order=newest&limit=1", "8 > 8" },
+        { "order=newest&limit=1&cursor=8", "7 > -" },
+        { "order=newest&state=all&limit=3", "8 7 6 > 6" },
+        { "order=newest&state=all&limit=3&cursor=6", "5 4 3 > 3" },
+        { "order=newest&state=all&limit=3&cursor=3", "2 1 > -" },
+        { "order=newest&state=all&cursor=99", "8 7 6 5 4 3 2 1 > -" },
+        { "order=newest&state=all&cursor=1", "> -" },
+        { "order=newest&state=over&fold=1", "6 5 4 many@2:0{\"succeeded\":3} 1 > -" },
+        { "state=all&fold=1&limit=2", "1 2 many@2:0{\"succeeded\":3} > 4" },
+        { "state=all&fold=1&cursor=4&limit=2", "5 6 > 6" },
+        { "state=all&fold=1&order=newest&limit=1&cursor=5", "4 many@2:0{\"succeeded\":3} > 2" },
+        { "state=all&fold=1&order=newest&limit=1&cursor=2", "1 > -" },
+        { "state=all&fold=1&name=many-1&order=newest", "3 many@2:0{\"succeeded\":3} > -" },
+        { "state=killed,running", "6 8 > -" },
+        { "state=failed", "> -" },
+        { "state=all&array=many&order=newest&limit=2", "4 3 > 3" },
+        { "state=all&array=many&order=newest&cursor=3", "2 > -" },
+        { "state=all&name=ONE", "1 5 > -" },
+        { "state=all&user=nobody", "> -" },
+    };
+    struct live *live = *state;
+
+    fill(live);
+    for (size_t i = 0; i < ELEMENTS(cases); i++)
+        assert_list(live, cases[i].query, cases[i].wanted);
+    live->scheduler->cluster->config.keep_ended_jobs = 3; /* the array is in both */
+    turn(live);
+    turn(live);
+    assert_true(has_left(live, 3));
+    assert_false(has_left(live, 4));
+    for (size_t i = 0; i < ELEMENTS(cases); i++)
+        assert_list(live, cases[i].query, cases[i].wanted);
+    archive(live);
+    for (size_t i = 0; i < ELEMENTS(cases); i++)
+        assert_list(live, cases[i].query, cases[i].wanted);
+    ask(live, "GET", "/jobs?order=up", NULL, 400);
+    ask(live, "GET", "/jobs?fold=2", NULL, 400);
+    ask(live, "GET", "/jobs?state=done", NULL, 400);
+}
+
+/* Of many that do not fit a page looks at some, and says where it goes on. */
+TEST(test_a_page_is_bounded)
+{
+    struct live *live = *state;
+
+    ask(live, "POST", "/jobs", JOB("needle", "1", ""), 201);
+    ask(live, "DELETE", "/jobs/needle", NULL, 202);
+    for (int i = 0; i < 6; i++) {
+        ask(live, "POST", "/jobs", JOB("hay", "1", ",\"array\":\"0-999\""), 201);
+        ask(live, "DELETE", "/arrays/hay", NULL, 202);
+    }
+    ask(live, "POST", "/jobs", JOB("last", "1", ""), 201);
+    live->scheduler->cluster->config.keep_ended_us = 1;
+    for (int i = 0; i < 100 && !has_left(live, 6001); i++)
+        turn(live);
+    assert_true(has_left(live, 6001));
+    assert_list(live, "state=all&order=newest&name=needle", "> 1002");
+    assert_list(live, "state=all&order=newest&name=needle&cursor=1002", "1 > -");
+    assert_list(live, "state=all&name=needle", "1 > 5000");
+    assert_list(live, "state=all&name=needle&cursor=5000", "> -");
+    assert_list(live, "state=all&order=newest&fold=1&limit=3",
+                "6002 6001 hay@5002:0{\"killed\":1000} 5001 hay@4002:0{\"killed\":1000} > 4002");
+    assert_list(live, "state=all&order=newest&fold=1&cursor=2002",
+                "2001 hay@1002:0{\"killed\":1000} 1001 hay@2:0{\"killed\":1000} 1 > -");
+    /* members count as rows that were looked at */
+    assert_list(live, "state=all&order=newest&fold=1&cursor=6002",
+                "6001 hay@5002:0{\"killed\":1000} 5001 hay@4002:0{\"killed\":1000} "
+                "4001 hay@3002:0{\"killed\":1000} 3001 hay@2002:0{\"killed\":1000} "
+                "2001 hay@1002:0{\"killed\":1000} > 1002");
 }
 
 /* The sums of those that are over; what lives goes on. */

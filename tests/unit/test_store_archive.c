@@ -5,6 +5,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/figures.h"
 #include "scheduler/core/model/job.h"
+#include "scheduler/core/model/job_match.h"
 #include "scheduler/core/model/usage.h"
 #include "scheduler/json/job_json.h"
 #include "tests/unit/store_fixture.h"
@@ -104,7 +105,7 @@ TEST(test_an_archived_job_is_whole)
     assert_string_equal(before, after);
     assert_int_equal(HASH_CNT(hh, loaded->jobs), 1);
     (void)cluster_free(loaded);
-    loaded = load(f, &(struct archive_query){ .limit = 9 });
+    loaded = load(f, &(struct archive_query){ .ids = (const uint64_t[]){ 1, 7 }, .n_ids = 2 });
     assert_null(cluster_job(loaded, 1)->processes); /* a page is without */
     assert_non_null(cluster_job(loaded, 1)->queue);
     (void)cluster_free(loaded);
@@ -228,21 +229,62 @@ TEST(test_an_array_is_found)
     assert_int_equal(store_find_archived_array(f->store, "me", "few", &array.place, &error), 0);
 }
 
-static void assert_page(const struct fixture *f, const struct archive_query *query,
-                        const char *wanted)
-{
-    struct cluster *loaded = load(f, query);
-    char ids[64] = "";
+#define ALL_STATES (~0U)
 
-    for (const struct job *job = loaded->jobs; job != NULL; job = job->hh.next)
+/* Those that a walk finds, in their order; rows: that it may look at. */
+static void assert_walk(const struct fixture *f, struct archive_walk walk, const char *wanted)
+{
+    struct archive_row row;
+    struct edl_error error = { 0 };
+    char ids[64] = "";
+    int r;
+
+    while ((r = store_walk_archived(f->store, &walk, &row, &error)) == 1)
         (void)snprintf(ids + strlen(ids), sizeof ids - strlen(ids), " %llu",
-                       (unsigned long long)job->id);
+                       (unsigned long long)row.id);
+    if (r < 0)
+        fail_msg("%s", error.text);
     assert_string_equal(ids, wanted);
-    (void)cluster_free(loaded);
 }
 
-TEST(test_pages)
+static void assert_all(const struct fixture *f, const char *wanted)
 {
+    assert_walk(f,
+                (struct archive_walk){ .rows = 999,
+                                       .match = &(struct job_match){ .states = ALL_STATES } },
+                wanted);
+}
+
+TEST(test_walks)
+{
+    static const struct job_match all = { .states = ALL_STATES },
+                                  threes = { .states = ALL_STATES, .array = "threes" },
+                                  fours = { .states = ALL_STATES, .array = "fours" },
+                                  ones = { .states = ALL_STATES, .name = "NES-" },
+                                  hers = { .states = ALL_STATES, .user = "ann" },
+                                  failed = { .states = 1U << JOB_FAILED },
+                                  killed = { .states = 1U << JOB_KILLED, .user = "me" };
+    static const struct {
+        struct archive_walk walk;
+        const char *wanted;
+    } walks[] = {
+        { { .match = &all, .rows = 3 }, " 1 2 3" },
+        { { .match = &all, .rows = 3, .at = 4 }, " 6 7 8" },
+        { { .match = &all, .rows = 9, .at = UINT64_MAX }, "" },
+        { { .match = &all, .rows = 3, .newest = true, .at = UINT64_MAX }, " 9 8 7" },
+        { { .match = &all, .rows = 9, .newest = true, .at = 6 }, " 4 3 2 1" },
+        { { .match = &threes, .rows = 2 }, " 3 6" },
+        { { .match = &threes, .rows = 2, .at = 6 }, " 9" },
+        { { .match = &threes, .rows = 9, .newest = true, .at = 9 }, " 6 3" },
+        { { .match = &fours, .rows = 2 }, "" },
+        { { .match = &ones, .rows = 99 }, " 1 4 7" },
+        { { .match = &ones, .rows = 4 }, " 1 4" }, /* of four, two fit */
+        { { .match = &hers, .rows = 99 }, "" },
+        { { .match = &failed, .rows = 99 }, "" },
+        { { .match = &killed, .rows = 99, .at = 7 }, " 8 9" },
+    };
+    struct archive_walk walk = { .match = &threes, .newest = true, .at = UINT64_MAX, .rows = 1 };
+    struct archive_row row;
     struct fixture *f = *state;
     char name[16];
 
@@ -254,13 +296,19 @@ TEST(test_pages)
         if (id != 5)
             archive(f, id);
     }
-    assert_page(f, &(struct archive_query){ .limit = 3 }, " 1 2 3");
-    assert_page(f, &(struct archive_query){ .after = 3, .limit = 3 }, " 4 6 7");
-    assert_page(f, &(struct archive_query){ .after = 7, .limit = 3 }, " 8 9");
-    assert_page(f, &(struct archive_query){ .after = UINT64_MAX, .limit = 3 }, "");
-    assert_page(f, &(struct archive_query){ .limit = 2, .array = "threes" }, " 3 6");
-    assert_page(f, &(struct archive_query){ .after = 6, .limit = 2, .array = "threes" }, " 9");
-    assert_page(f, &(struct archive_query){ .limit = 2, .array = "fours" }, "");
+    assert_all(f, " 1 2 3 4 6 7 8 9");
+    for (size_t i = 0; i < ELEMENTS(walks); i++)
+        assert_walk(f, walks[i].walk, walks[i].wanted);
+    assert_int_equal(store_walk_archived(f->store, &walk, &row, NULL), 1);
+    assert_int_equal(row.id, 9);
+    assert_string_equal(row.name, "threes-9");
+    assert_string_equal(row.array, "threes");
+    assert_int_equal(row.index, 9);
+    assert_int_equal(row.n, 100);
+    assert_int_equal(walk.at, 9);
+    assert_int_equal(store_walk_archived(f->store, &walk, &row, NULL), 0); /* no rows are left */
+    assert_int_equal(walk.at, 9);
+    assert_int_equal(walk.rows, 0);
 }
 
 static void add_sum(const struct archived_usage *row, void *userdata)
@@ -326,13 +374,13 @@ TEST(test_they_are_bounded_by_number)
     }
     run_sql(f->path, "UPDATE job SET ended_wall_us = 100 - id");
     turn(f, 3, 0);
-    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3 4 5 6 7 8 9"); /* no bound */
+    assert_all(f, " 1 2 3 4 5 6 7 8 9"); /* no bound */
     store_keep(f->store, &(struct store_history){ .jobs = 7 });
     turn(f, 3, 0);
-    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3 4");
+    assert_all(f, " 1 2 3 4");
     turn(f, 3, 0);
     turn(f, 2, 0);
-    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3 4");
+    assert_all(f, " 1 2 3 4");
     assert_int_equal(store_archived_counts(f->store, counts, &error), 0);
     assert_int_equal(counts[JOB_KILLED], 4);
     assert_int_equal(store_archived_usage(f->store, NULL, add_sum, sums, &error), 0);
@@ -352,20 +400,21 @@ TEST(test_they_are_bounded_by_age)
     run_sql(f->path, "UPDATE job SET ended_wall_us = 100 * id");
     store_keep(f->store, &(struct store_history){ .us = 1000 });
     turn(f, 0, 1100);
-    assert_page(f, &(struct archive_query){ .limit = 99 }, " 1 2 3");
+    assert_all(f, " 1 2 3");
     turn(f, 0, 1201);
-    assert_page(f, &(struct archive_query){ .limit = 99 }, " 3");
+    assert_all(f, " 3");
 }
 
 /* Of the jobs that are over, by user. */
 static uint64_t count_of(struct fixture *f, const char *user)
 {
-    struct cluster *loaded = load(f, &(struct archive_query){ .limit = 9999 });
+    const struct job_match match = { .states = ALL_STATES, .user = user };
+    struct archive_walk walk = { .match = &match, .rows = 9999 };
+    struct archive_row row;
     uint64_t n = 0;
 
-    for (const struct job *job = loaded->jobs; job != NULL; job = job->hh.next)
-        n += streq(job->user, user);
-    (void)cluster_free(loaded);
+    while (store_walk_archived(f->store, &walk, &row, NULL) == 1)
+        n++;
     return n;
 }
 

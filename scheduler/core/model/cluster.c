@@ -196,6 +196,12 @@ struct job *cluster_jobs(const struct cluster *cluster)
     return cluster->jobs;
 }
 
+struct job *cluster_last_job(const struct cluster *cluster)
+{
+    return cluster->jobs != NULL ? ELMT_FROM_HH(cluster->jobs->hh.tbl, cluster->jobs->hh.tbl->tail)
+                                 : NULL;
+}
+
 struct job *cluster_active_jobs(const struct cluster *cluster)
 {
     return cluster->active;

@@ -20,12 +20,14 @@ uint32_t job_count(const struct job *job, uint32_t role, bool with_stopping);
 uint32_t job_count_running(const struct job *job, uint32_t role);
 
 /* The view of a cluster from outside the core. cluster_nodes: the first, then by hh.next.
- * cluster_jobs: the first of all that are not archived, then by hh.next. cluster_active_jobs: the
- * first that is not over, then by active_next, in the order of their submission. All of them NULL:
- * there is none. HASH_COUNT counts nodes and jobs. */
+ * cluster_jobs: the first of all that are not archived, then by hh.next. cluster_last_job: the last
+ * of them, then by hh.prev. cluster_active_jobs: the first that is not over, then by active_next,
+ * in the order of their submission. All of them NULL: there is none. HASH_COUNT counts nodes and
+ * jobs. */
 const struct cluster_config *cluster_config(const struct cluster *cluster);
 struct node *cluster_nodes(const struct cluster *cluster);
 struct job *cluster_jobs(const struct cluster *cluster);
+struct job *cluster_last_job(const struct cluster *cluster);
 struct job *cluster_active_jobs(const struct cluster *cluster);
 const struct cluster_figures *cluster_figures(const struct cluster *cluster);
 const struct holdings *cluster_holdings(const struct cluster *cluster);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_walk.c - archived jobs by their numbers, for lists: only what decides whether one is shown
+ * is read of each, and a bounded number of rows at once */
+#include <errno.h>
+
+#include "scheduler/core/model/job_match.h"
+#include "scheduler/core/model/states.h"
+#include "scheduler/store/row.h"
+#include "scheduler/store/store.h"
+#include "scheduler/store/store_internal.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+static int read_row(sqlite3_stmt *statement, struct archive_row *ret, struct edl_error *error)
+{
+    struct row row;
+
+    row_begin(&row, statement, error, "job %lld", (long long)sqlite3_column_int64(statement, 0));
+    *ret = (struct archive_row){ .id = row_u64(&row, 0, INT64_MAX) };
+    row_text(&row, 1, ret->name, sizeof ret->name);
+    row_text(&row, 2, ret->user, sizeof ret->user);
+    ret->state = (enum job_state)row_state(&row, 3, job_state_from_string);
+    if (sqlite3_column_type(statement, 4) == SQLITE_NULL)
+        return row.r;
+    row_text(&row, 4, ret->array, sizeof ret->array);
+    ret->index = (uint32_t)row_u64(&row, 5, JOB_ARRAY_INDEX_MAX);
+    ret->n = (uint32_t)row_u64(&row, 6, JOB_ARRAY_MAX);
+    return row.r;
+}
+
+/* 1: the next row fits and is *ret; 0: it does not; -ENOENT: there is none. */
+static int step(struct store *store, enum statement which, struct archive_walk *walk,
+                struct archive_row *ret, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    int code = sqlite3_step(statement);
+    int r;
+
+    if (code == SQLITE_DONE)
+        return -ENOENT;
+    if (code != SQLITE_ROW)
+        return store_error(store, "reading archived jobs", error);
+    r = read_row(statement, ret, error);
+    if (r < 0)
+        return r;
+    walk->at = ret->id;
+    walk->rows--;
+    return job_match_fits(walk->match, &(struct job_facts){ .state = ret->state,
+                                                            .user = ret->user,
+                                                            .name = ret->name,
+                                                            .array = ret->array });
+}
+
+int store_walk_archived(struct store *store, struct archive_walk *walk, struct archive_row *ret,
+                        struct edl_error *error)
+{
+    static const enum statement statements[2][2] = {
+        { ST_ARCHIVED_RISING, ST_ARCHIVED_FALLING },
+        { ST_ARCHIVED_ARRAY_RISING, ST_ARCHIVED_ARRAY_FALLING },
+    };
+    enum statement which = statements[walk->match->array != NULL][walk->newest];
+    sqlite3_stmt *statement = store->statements[which];
+    int r = 0;
+
+    store_bind_u64(statement, 1, MIN_OF(walk->at, (uint64_t)INT64_MAX));
+    store_bind_u64(statement, 2, walk->rows);
+    if (walk->match->array != NULL)
+        store_bind_text(statement, 3, walk->match->array);
+    while (r == 0 && walk->rows > 0)
+        r = step(store, which, walk, ret, error);
+    (void)sqlite3_reset(statement);
+    return r == -ENOENT ? 0 : r;
+}
+
+static int count_row(sqlite3_stmt *statement, struct array_run *run, struct edl_error *error)
+{
+    struct row row;
+    uint64_t n, first, last;
+    int state;
+
+    row_begin(&row, statement, error, "jobs of the array %s", run->name);
+    state = row_state(&row, 0, job_state_from_string);
+    n = row_u64(&row, 1, INT64_MAX);
+    first = row_u64(&row, 2, INT64_MAX);
+    last = row_u64(&row, 3, INT64_MAX);
+    if (row.r < 0)
+        return row.r;
+    run->states[state] += n;
+    run->first = run->first != 0 ? MIN_OF(run->first, first) : first;
+    run->last = MAX_OF(run->last, last);
+    return (int)n;
+}
+
+int store_count_run(struct store *store, struct array_run *run, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_RUN];
+    int counted = 0, r = 0, code;
+
+    store_bind_text(statement, 1, run->name);
+    store_bind_text(statement, 2, run->user);
+    store_bind_u64(statement, 3, run->id - MIN_OF(run->id, (uint64_t)run->n));
+    store_bind_u64(statement, 4, run->id + run->n);
+    (void)sqlite3_bind_int64(statement, 5, (int64_t)run->id - (int64_t)run->index);
+    while (r >= 0 && (code = sqlite3_step(statement)) != SQLITE_DONE) {
+        r = code == SQLITE_ROW ? count_row(statement, run, error)
+                               : store_error(store, "counting archived jobs", error);
+        counted += MAX_OF(r, 0);
+    }
+    (void)sqlite3_reset(statement);
+    return r < 0 ? r : counted;
+}
