@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# The page in a browser: a cluster without jobs, the five that come while somebody looks, and one of them; on a wide window and
+# on a phone. Nothing fails, no script throws, and the policy is not broken. As root the browser runs as an ordinary account.
+# Takes 6 s: begins a cluster and a browser
+set -eu
+: "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+"$python" -B "$EDL_SOURCE_DIR/tests/lib/browser.py" --is-there 2>&1 || exit 77
+cluster_start --nodes 2
+chmod 711 "$work"
+install -d -m 777 "$work/looks"
+as_other=''
+if [ "$(id -u)" = 0 ]; then as_other='setpriv --reuid=65534 --regid=65534 --clear-groups'; fi
+# shellcheck disable=SC2086
+EDL_TOKEN=$(<"$EDL_TOKEN_FILE") PYTHONPATH=$EDL_SOURCE_DIR/tests/lib timeout 300 $as_other "$python" -B - "$EDL_SERVER" "$work/looks" <<'PYTHON' || fail "see above"
+import json
+import os
+import sys
+import urllib.request
+
+from browser import Browser
+
+server, folder = sys.argv[1:]
+token = os.environ["EDL_TOKEN"]
+FAULTS = {
+    "throw new Error('nobody catches it')": "uncaught: Error: nobody catches it",
+    "Promise.reject(new Error('nobody waits for it'))": "uncaught: Error: nobody waits for it",
+    "console.error('said so')": "console: said so",
+    "document.body.innerHTML = '<p>text</p>'": "policy: require-trusted-types-for",
+    "document.body.setAttribute('style', 'color: red')": "policy: style-src-attr",
+    "new Image().src = 'http://127.0.0.2/x.png'": "policy: img-src http://127.0.0.2/x.png",
+    "fetch('none')": "status 404: " + server + "/none",
+}
+browser = Browser(folder + "/profile")
+
+
+def submit(name):
+    document = {"metadata": {"name": name}, "spec": {"trainer": {"entrypoint": "exec sleep 1000", "resources": {"requests": {"cpu": "50m", "memory": "16Mi"}}}}}
+    head = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+    urllib.request.urlopen(urllib.request.Request(server + "/jobs", json.dumps(document).encode(), head), timeout=60).close()
+
+
+def check(page, name):
+    page.screenshot(f"{folder}/{name}.png")
+    assert page.overflow() == 0, f"{name}: the page is {page.overflow()} pixels wider than its window"
+    assert page.errors == [], f"{name}: {page.errors}"
+
+
+with browser:
+    pages = {width: browser.open(server + "/", width=width, height=800, token=token) for width in (1280, 390)}
+    for width, page in pages.items():
+        page.wait_text("#summary", "2 of 2 nodes ready")
+        page.wait_text("#link", "live")
+        page.wait("document.querySelectorAll('#nodes tr').length === 2")
+        page.wait_text("#jobs-none", "There is none")
+        assert page.count("#jobs tr") == 0, page.all_text()
+        check(page, f"none-{width}")
+    for number in range(5):
+        submit(f"sleeper-{number}")
+    for width, page in pages.items():
+        page.wait("document.querySelectorAll('#jobs tr').length === 5")
+        page.wait("[...document.querySelectorAll('#jobs tr')].every(row => row.innerText.includes('running'))")
+        assert not page.is_shown("#jobs-none"), page.all_text()
+        check(page, f"five-{width}")
+        page.click("#jobs a")
+        page.wait_text("#job-name", "sleeper-")
+        page.wait_text("#processes", "running")
+        assert not page.is_shown("#overview"), page.all_text()
+        check(page, f"job-{width}")
+    # what it would have seen
+    for fault, seen in FAULTS.items():
+        page.evaluate(f"setTimeout(() => {{ {fault} }}) && null")
+        browser.until(lambda seen=seen: any(seen in error for error in page.errors), f"{seen}: {page.errors}")
+PYTHON
+[ "$(find "$work/looks" -name '*.png' -size +8k | wc -l)" = 6 ] || fail "pictures: $(ls -l "$work/looks")"
+# what the browser began has ended with it
+[ -z "$(pgrep -f -- "$work/looks/profile")" ] || fail "left: $(pgrep -af -- "$work/looks/profile")"
+echo "the page in a browser: all good"
