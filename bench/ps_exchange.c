@@ -32,11 +32,10 @@
 #include "shared/macro.h"
 #include "shared/parse.h"
 #include "trainer/wire/host_port.h"
-#include "trainer/learn/model_ngram.h"
 #include "trainer/exchange/ps_client.h"
 #include "trainer/exchange/secret_source.h"
 
-enum { SETS_MAX = 4, SERVERS_MAX = 8, WARM_UP = 20, VOCABULARY = 2073, DENSE = NGRAM_PARAMS - 1 };
+enum { SETS_MAX = 4, SERVERS_MAX = 8, WARM_UP = 20, VOCABULARY = 2073, DENSE = 4 };
 
 #define JOB_ID 1
 #define ANY_CPU UINT64_MAX
@@ -94,18 +93,20 @@ static double now_us(void)
 /* Gradients that differ, so that nothing is a special case; small, so that values stay ordinary. */
 static void model_open(struct model *model)
 {
-    const struct ngram_config config = { 5, 32, 256, VOCABULARY, 0.5f, 8e-4f, 512 };
-    struct param_spec specs[NGRAM_PARAMS];
+    static const struct param_spec specs[DENSE] = {
+        { "hidden_weight", 128, 256, .initial_std = 0.0625f, .learning_rate = 1, .l2_rate = 8e-4f },
+        { "hidden_bias", 256, 1, .learning_rate = 2, .l2_rate = 8e-4f },
+        { "output_weight", VOCABULARY, 256, .initial_std = 0.0625f, .learning_rate = 1,
+          .l2_rate = 8e-4f },
+        { "output_bias", VOCABULARY, 1, .learning_rate = 2, .l2_rate = 8e-4f },
+    };
 
-    ngram_param_specs(&config, specs);
     *model = (struct model){ .declaration = { .seed = 1,
                                               .optimizer = optimizer_default(OPTIMIZER_ADAGRAD) } };
-    for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
+    for (uint32_t p = 0; p < DENSE; p++) {
         const size_t n = (size_t)specs[p].rows * specs[p].columns;
         const uint32_t d = model->declaration.n_params;
 
-        if (specs[p].sparse)
-            continue;
         model->declaration.params[d] = specs[p];
         model->gradients[d] = xcalloc(n, sizeof(float));
         model->values[d] = xcalloc(n, sizeof(float));

@@ -22,19 +22,26 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-#include "trainer/learn/model_ngram.h"
+#include "trainer/learn/network_learner.h"
+#include "trainer/model/network_files.h"
+#include "trainer/network/network.h"
+#include "trainer/network/plan.h"
 
 enum { NGRAM = 5, CONTEXT = NGRAM - 1, EMBEDDING = 32, HIDDEN = 256, TURNS_MAX = 100000 };
 
+/* In the order of the network's parameters. */
+enum { EMBEDDINGS, W1, B1, W2, B2, PARAMS };
+
 struct bench {
-    struct ngram_config config;
-    struct param_spec specs[NGRAM_PARAMS];
-    struct ngram_model *model;
-    float *params[NGRAM_PARAMS], *sums[NGRAM_PARAMS], *grads[NGRAM_PARAMS];
-    size_t sizes[NGRAM_PARAMS];
-    int32_t *samples;
-    uint32_t *rows;
-    float *x, *h, *p; /* operands of the bare products */
+    uint32_t vocabulary, batch;
+    struct network_file file;
+    struct network *network;
+    struct declaration declaration;
+    struct plan *plan;
+    float *params[PARAMS], *sums[PARAMS], *grads[PARAMS];
+    size_t sizes[PARAMS];
+    int32_t *words[NGRAM]; /* [batch] of each place */
+    float *x, *h, *p;      /* operands of the bare products */
     uint64_t seed;
     double cost;
 };
@@ -67,10 +74,12 @@ static void fill_samples(struct bench *b)
 {
     uint64_t state = 1;
 
-    for (size_t i = 0; i < (size_t)b->config.batch_max * NGRAM; i++) {
+    for (int k = 0; k < NGRAM; k++)
+        b->words[k] = xcalloc(b->batch, sizeof *b->words[k]);
+    for (size_t i = 0; i < (size_t)b->batch * NGRAM; i++) {
         double u = (double)(draw(&state) >> 11) * 0x1p-53;
 
-        b->samples[i] = (int32_t)(u * u * b->config.vocabulary);
+        b->words[i % NGRAM][i / NGRAM] = (int32_t)(u * u * b->vocabulary);
     }
 }
 
@@ -83,33 +92,54 @@ static float *new_values(size_t n, float value)
     return p;
 }
 
+static int open_network(struct bench *b, struct edl_error *error)
+{
+    struct plan_config config = { .backend = backend_cpu(),
+                                  .ops = tensor_ops_f32(),
+                                  .batch_max = b->batch };
+    char arguments[160];
+    int r = network_file_open("ngram_lm", &b->file, error);
+
+    (void)snprintf(arguments, sizeof arguments, "ngram=%d,embedding=%d,hidden=%d,vocabulary=%u",
+                   NGRAM, EMBEDDING, HIDDEN, b->vocabulary);
+    if (r >= 0)
+        r = network_file_parse(&b->file, arguments, NULL, 0, &b->network, error);
+    if (r >= 0)
+        r = network_declaration(b->network, 1, &b->declaration, error);
+    config.network = b->network;
+    return r < 0 ? r : plan_new(&config, &b->plan, error);
+}
+
+/* The batch is checked and its words found in each step, as a training does. */
+static int take_batch(struct bench *b, struct edl_error *error)
+{
+    struct batch batch = { .n = b->batch, .n_slots = NGRAM };
+
+    for (int k = 0; k < NGRAM; k++)
+        batch.slots[k].ids = b->words[k];
+    return plan_batch(b->plan, &batch, error);
+}
+
 static int bench_open(struct bench *b, uint32_t vocabulary, uint32_t batch)
 {
     const size_t B = batch;
     struct edl_error error = { 0 };
     uint32_t n_rows;
 
-    memset(b, 0, sizeof *b);
-    b->config = (struct ngram_config){ NGRAM, EMBEDDING, HIDDEN, vocabulary, 0.5f, 8e-4f, batch };
-    if (ngram_model_new(&b->config, backend_cpu(), &b->model, &error) < 0) {
-        (void)fprintf(stderr, "train_step: %s\n", error.text);
-        return -EINVAL;
-    }
-    ngram_param_specs(&b->config, b->specs);
-    b->samples = xcalloc(B * NGRAM, sizeof *b->samples);
-    b->rows = xcalloc(B * CONTEXT, sizeof *b->rows);
+    *b = (struct bench){ .vocabulary = vocabulary, .batch = batch };
     b->x = new_values(B * CONTEXT * EMBEDDING, 0.01f);
     b->h = new_values(B * HIDDEN, 0.01f);
     b->p = new_values(B * vocabulary, 0.01f);
     fill_samples(b);
-    if (ngram_batch_rows(b->model, b->samples, batch, b->rows, &n_rows, &error) < 0) {
+    if (open_network(b, &error) < 0 || take_batch(b, &error) < 0) {
         (void)fprintf(stderr, "train_step: %s\n", error.text);
         return -EINVAL;
     }
-    for (int p = 0; p < NGRAM_PARAMS; p++) {
-        const struct param_spec *s = &b->specs[p];
+    (void)plan_rows(b->plan, EMBEDDINGS, &n_rows);
+    for (int p = 0; p < PARAMS; p++) {
+        const struct param_spec *s = &b->declaration.params[p];
 
-        b->sizes[p] = (size_t)(p == NGRAM_EMBEDDING ? n_rows : s->rows) * s->columns;
+        b->sizes[p] = (size_t)(p == EMBEDDINGS ? n_rows : s->rows) * s->columns;
         b->params[p] = new_values(b->sizes[p], 0.0f);
         b->sums[p] = new_values(b->sizes[p], 0.0f);
         b->grads[p] = new_values(b->sizes[p], 0.0f);
@@ -122,54 +152,65 @@ static int bench_open(struct bench *b, uint32_t vocabulary, uint32_t batch)
 
 static void bench_close(struct bench *b)
 {
-    for (int p = 0; p < NGRAM_PARAMS; p++) {
+    for (int p = 0; p < PARAMS; p++) {
         free(b->params[p]);
         free(b->sums[p]);
         free(b->grads[p]);
     }
-    free(b->samples);
-    free(b->rows);
+    for (int k = 0; k < NGRAM; k++)
+        free(b->words[k]);
     free(b->x);
     free(b->h);
     free(b->p);
-    b->model = ngram_model_free(b->model);
+    b->plan = plan_free(b->plan);
+    b->network = network_free(b->network);
+    network_file_close(&b->file);
 }
 
 static void run_step(struct bench *b)
 {
     struct edl_error error = { 0 };
-    uint32_t n_rows, errors;
+    struct plan_result result;
 
-    if (ngram_batch_rows(b->model, b->samples, b->config.batch_max, b->rows, &n_rows, &error) == 0)
-        ngram_step(b->model, b->params, b->seed++, b->grads, &b->cost, &errors);
+    if (take_batch(b, &error) < 0)
+        return;
+    plan_step(b->plan, (void *const *)b->params, b->seed++, (void *const *)b->grads, &result);
+    b->cost = result.cost;
 }
 
 static void run_step_adagrad(struct bench *b)
 {
+    const struct optimizer_kind *adagrad = optimizer_kind(OPTIMIZER_ADAGRAD);
+
     run_step(b);
-    for (int p = 0; p < NGRAM_PARAMS; p++)
-        backend_cpu()->adagrad(b->params[p], b->sums[p], b->grads[p], b->sizes[p],
-                               3e-3f * b->specs[p].learning_rate,
-                               b->specs[p].l2_rate > 0 ? b->specs[p].l2_rate : 0.0f, 1e-6f);
+    for (int p = 0; p < PARAMS; p++) {
+        struct optimizer_step step =
+            optimizer_param_step(&b->declaration.optimizer, &b->declaration.params[p]);
+
+        step.rate = 3e-3 * (double)b->declaration.params[p].learning_rate;
+        step.count = step.batches = 1;
+        adagrad->update(b->params[p], (float *const[]){ b->sums[p], NULL }, b->grads[p],
+                        b->sizes[p], &step);
+    }
 }
 
 /* The step's six products on the step's own weights, and nothing else. */
 static void run_products(struct bench *b)
 {
-    const int B = (int)b->config.batch_max, V = (int)b->config.vocabulary, H = HIDDEN;
+    const int B = (int)b->batch, V = (int)b->vocabulary, H = HIDDEN;
     const int CD = CONTEXT * EMBEDDING;
-    float *const w1 = b->params[NGRAM_W1], *const w2 = b->params[NGRAM_W2];
+    float *const w1 = b->params[W1], *const w2 = b->params[W2];
 
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, B, H, CD, 1.0f, b->x, CD, w1, H, 0.0f,
                 b->h, H);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, B, V, H, 1.0f, b->h, H, w2, H, 0.0f, b->p,
                 V);
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, V, H, B, 1.0f, b->p, V, b->h, H, 0.0f,
-                b->grads[NGRAM_W2], H);
+                b->grads[W2], H);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, B, H, V, 1e-3f, b->p, V, w2, H, 0.0f,
                 b->h, H);
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, CD, H, B, 1.0f, b->x, CD, b->h, H, 0.0f,
-                b->grads[NGRAM_W1], H);
+                b->grads[W1], H);
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, B, CD, H, 1e-3f, b->h, H, w1, H, 0.0f,
                 b->x, CD);
     /* The products feed each other; fresh values keep them from drifting into denormals. */

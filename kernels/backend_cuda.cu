@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend_cuda.cu - the ops of kernels.h on one NVIDIA device: cuBLAS and one kernel per loop
+/* backend_cuda.cu - the ops of tensor_ops.h on one NVIDIA device: cuBLAS and one kernel per loop
  *
  * A shared library of its own (plugin.h). Parameters and activations stay on the device. A step is
  * a row of launches on the default stream, which only the cost's way to the host waits for. f32
@@ -27,6 +27,7 @@ static struct {
     cublasHandle_t blas;
     float *row_costs; /* f32[rows, 2] of softmax_kernel */
     size_t row_costs_size;
+    int *not_finite; /* of finite_kernel */
     int failed;
     char failure[256];
 } cuda;
@@ -137,30 +138,54 @@ static __global__ void scatter_rows_kernel(const float *in, const uint32_t *indi
         table[(size_t)indices[i / D] * D + i % D] = in[i];
 }
 
-static void cuda_gather_rows(const float *table, const uint32_t *indices, size_t B, size_t D,
-                             float *out)
+static void cuda_gather_rows(const void *table, const uint32_t *indices, size_t B, size_t D,
+                             void *out)
 {
-    LAUNCH(gather_kernel, B * D, table, indices, B * D, D, out);
+    LAUNCH(gather_kernel, B * D, (const float *)table, indices, B * D, D, (float *)out);
 }
 
-static void cuda_scatter_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
-                              float *table)
+static void cuda_scatter_rows(const void *in, const uint32_t *indices, size_t B, size_t D,
+                              void *table)
 {
-    LAUNCH(scatter_rows_kernel, B * D, in, indices, B * D, D, table);
+    LAUNCH(scatter_rows_kernel, B * D, (const float *)in, indices, B * D, D, (float *)table);
 }
 
-static void cuda_scatter_add_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
-                                  float *table)
+static void cuda_scatter_add_rows(const void *in, const uint32_t *indices, size_t B, size_t D,
+                                  void *table)
 {
-    LAUNCH(scatter_add_kernel, B * D, in, indices, B * D, D, table);
+    LAUNCH(scatter_add_kernel, B * D, (const float *)in, indices, B * D, D, (float *)table);
 }
 
-/* ---- fully connected ---- */
+/* ---- moving ---- */
+
+static void cuda_from_float(const float *host_in, size_t N, void *out)
+{
+    cuda_upload(host_in, N * sizeof *host_in, out);
+}
+
+static void cuda_to_float(const void *in, size_t N, float *host_out)
+{
+    cuda_download(in, N * sizeof *host_out, host_out);
+}
+
+static void cuda_copy(const void *in, size_t N, void *out)
+{
+    if (!cuda.failed && N > 0)
+        (void)check(cudaMemcpyAsync(out, in, N * sizeof(float), cudaMemcpyDeviceToDevice),
+                    "copy on the device");
+}
+
+static void cuda_zero_values(void *out, size_t N)
+{
+    cuda_zero(out, N * sizeof(float));
+}
+
+/* ---- sums and products ---- */
 
 static __global__ void fill_rows_kernel(const float *b, size_t n, size_t N, float *out)
 {
     FOR_EACH(i, n)
-        out[i] = b[i % N];
+        out[i] = b != NULL ? b[i % N] : 0.0f;
 }
 
 static __global__ void column_sums_kernel(const float *in, size_t B, size_t N, float *out)
@@ -191,47 +216,21 @@ static void sgemm(int transpose_a, int transpose_b, size_t M, size_t N, size_t K
         fail("cublasSgemm", cublasGetStatusString(status));
 }
 
-static void forward(const float *x, const float *w, const float *b, size_t B, size_t D, size_t H,
-                    int transposed, float *out)
+static void cuda_fill_rows(const void *b, size_t B, size_t D, void *out)
 {
-    LAUNCH(fill_rows_kernel, B * H, b, B * H, H, out);
-    sgemm(0, transposed, B, H, D, x, w, 1.0f, out);
+    LAUNCH(fill_rows_kernel, B * D, (const float *)b, B * D, D, (float *)out);
 }
 
-static void cuda_fc_forward(const float *x, const float *w, const float *b, size_t B, size_t D,
-                            size_t H, float *out)
+static void cuda_column_sums(const void *in, size_t B, size_t D, void *out)
 {
-    forward(x, w, b, B, D, H, 0, out);
+    LAUNCH(column_sums_kernel, D, (const float *)in, B, D, (float *)out);
 }
 
-static void cuda_fc_forward_transposed(const float *x, const float *w, const float *b, size_t B,
-                                       size_t H, size_t K, float *out)
+static void cuda_gemm(int transpose_a, int transpose_b, size_t M, size_t N, size_t K, const void *a,
+                      const void *b, int accumulate, void *c)
 {
-    forward(x, w, b, B, H, K, 1, out);
-}
-
-static void backward(const float *x, const float *w, const float *dy, size_t B, size_t D, size_t H,
-                     int transposed, float *dw, float *db, float *dx)
-{
-    if (transposed)
-        sgemm(1, 0, H, D, B, dy, x, 0.0f, dw);
-    else
-        sgemm(1, 0, D, H, B, x, dy, 0.0f, dw);
-    LAUNCH(column_sums_kernel, H, dy, B, H, db);
-    if (dx != NULL)
-        sgemm(0, !transposed, B, D, H, dy, w, 0.0f, dx);
-}
-
-static void cuda_fc_backward(const float *x, const float *w, const float *dy, size_t B, size_t D,
-                             size_t H, float *dw, float *db, float *dx)
-{
-    backward(x, w, dy, B, D, H, 0, dw, db, dx);
-}
-
-static void cuda_fc_backward_transposed(const float *x, const float *w, const float *dy, size_t B,
-                                        size_t H, size_t K, float *dw, float *db, float *dx)
-{
-    backward(x, w, dy, B, H, K, 1, dw, db, dx);
+    sgemm(transpose_a, transpose_b, M, N, K, (const float *)a, (const float *)b,
+          accumulate ? 1.0f : 0.0f, (float *)c);
 }
 
 /* ---- element by element ---- */
@@ -260,15 +259,11 @@ static __global__ void dropout_kernel(const float *x, size_t N, int32_t threshol
     }
 }
 
-static __global__ void adagrad_kernel(float *w, float *a, const float *g, size_t N, float lr,
-                                      float l2, float epsilon)
+static __global__ void finite_kernel(const float *x, size_t N, int *not_finite)
 {
-    FOR_EACH(i, N) {
-        const float sum = a[i] + g[i] * g[i];
-
-        a[i] = sum;
-        w[i] -= lr * (g[i] + l2 * w[i]) / sqrtf(sum + epsilon);
-    }
+    FOR_EACH(i, N)
+        if (!isfinite(x[i]))
+            *not_finite = 1; /* whoever writes it writes the same */
 }
 
 static __global__ void add_kernel(const float *x, size_t N, float *sum)
@@ -289,41 +284,50 @@ static __global__ void multiply_kernel(const float *x, const float *y, size_t N,
         z[i] = x[i] * y[i];
 }
 
-static void cuda_add(const float *x, size_t N, float *sum)
+static void cuda_add(const void *x, size_t N, void *sum)
 {
-    LAUNCH(add_kernel, N, x, N, sum);
+    LAUNCH(add_kernel, N, (const float *)x, N, (float *)sum);
 }
 
-static void cuda_scale(const float *x, size_t N, float factor, float *y)
+static void cuda_scale(const void *x, size_t N, double factor, void *y)
 {
-    LAUNCH(scale_kernel, N, x, N, factor, y);
+    LAUNCH(scale_kernel, N, (const float *)x, N, (float)factor, (float *)y);
 }
 
-static void cuda_multiply(const float *x, const float *y, size_t N, float *z)
+static void cuda_multiply(const void *x, const void *y, size_t N, void *z)
 {
-    LAUNCH(multiply_kernel, N, x, y, N, z);
+    LAUNCH(multiply_kernel, N, (const float *)x, (const float *)y, N, (float *)z);
 }
 
-static void cuda_sigmoid_forward(const float *x, size_t N, float *y)
+/* Of a device that has failed nothing is finite. */
+static int cuda_finite(const void *x, size_t N)
 {
-    LAUNCH(sigmoid_forward_kernel, N, x, N, y);
+    int not_finite = 1;
+
+    if (!cuda.failed && cuda.not_finite == NULL)
+        (void)check(cudaMalloc((void **)&cuda.not_finite, sizeof *cuda.not_finite),
+                    "device memory for a flag");
+    cuda_zero(cuda.not_finite, sizeof *cuda.not_finite);
+    LAUNCH(finite_kernel, N, (const float *)x, N, cuda.not_finite);
+    cuda_download(cuda.not_finite, sizeof not_finite, &not_finite);
+    return !not_finite;
 }
 
-static void cuda_sigmoid_backward(const float *y, const float *dy, size_t N, float *dx)
+static void cuda_sigmoid_forward(const void *x, size_t N, void *y)
 {
-    LAUNCH(sigmoid_backward_kernel, N, y, dy, N, dx);
+    LAUNCH(sigmoid_forward_kernel, N, (const float *)x, N, (float *)y);
 }
 
-static void cuda_dropout_forward(const float *x, size_t N, float rate, uint64_t seed, float *mask,
-                                 float *y)
+static void cuda_sigmoid_backward(const void *y, const void *dy, size_t N, void *dx)
 {
-    LAUNCH(dropout_kernel, N, x, N, dropout_threshold(rate), seed, mask, y);
+    LAUNCH(sigmoid_backward_kernel, N, (const float *)y, (const float *)dy, N, (float *)dx);
 }
 
-static void cuda_adagrad(float *w, float *a, const float *g, size_t N, float lr, float l2,
-                         float epsilon)
+static void cuda_dropout_forward(const void *x, size_t N, float rate, uint64_t seed, void *mask,
+                                 void *y)
 {
-    LAUNCH(adagrad_kernel, N, w, a, g, N, lr, l2, epsilon);
+    LAUNCH(dropout_kernel, N, (const float *)x, N, dropout_threshold(rate), seed, (float *)mask,
+           (float *)y);
 }
 
 /* ---- softmax and cross-entropy ---- */
@@ -405,7 +409,7 @@ static float *row_costs(size_t rows)
     return cuda.row_costs;
 }
 
-static double cuda_softmax_xent_forward(float *logits, const int32_t *targets, size_t B, size_t K,
+static double cuda_softmax_xent_forward(void *logits, const int32_t *targets, size_t B, size_t K,
                                         uint32_t *host_errors)
 {
     const unsigned blocks = (unsigned)(B > BLOCKS_MAX ? BLOCKS_MAX : B ? B : 1);
@@ -414,7 +418,7 @@ static double cuda_softmax_xent_forward(float *logits, const int32_t *targets, s
     uint32_t errors = 0;
 
     if (result != NULL)
-        softmax_kernel<<<blocks, THREADS>>>(logits, targets, B, K, result);
+        softmax_kernel<<<blocks, THREADS>>>((float *)logits, targets, B, K, result);
     for (size_t done = 0; done < B; done += ROWS_AT_ONCE) {
         const size_t n = B - done < ROWS_AT_ONCE ? B - done : ROWS_AT_ONCE;
         float pairs[2 * ROWS_AT_ONCE];
@@ -429,10 +433,10 @@ static double cuda_softmax_xent_forward(float *logits, const int32_t *targets, s
     return cost;
 }
 
-static void cuda_softmax_xent_backward(float *probabilities, const int32_t *targets, size_t B,
+static void cuda_softmax_xent_backward(void *probabilities, const int32_t *targets, size_t B,
                                        size_t K)
 {
-    LAUNCH(softmax_backward_kernel, B * K, probabilities, targets, B, K);
+    LAUNCH(softmax_backward_kernel, B * K, (float *)probabilities, targets, B, K);
 }
 
 /* ---- start and stop ---- */
@@ -511,6 +515,8 @@ static void cuda_stop(void)
 {
     if (cuda.row_costs != NULL)
         (void)cudaFree(cuda.row_costs);
+    if (cuda.not_finite != NULL)
+        (void)cudaFree(cuda.not_finite);
     if (cuda.started)
         (void)cublasDestroy(cuda.blas);
     memset(&cuda, 0, sizeof cuda);
@@ -541,35 +547,41 @@ static int cuda_start(int device, char *ret_text, size_t size)
     return 0;
 }
 
-/* ---- the table ---- */
+/* ---- the tables ---- */
 
-/* In the order of kernels.h: C++17 knows no designated initialisers. */
+/* By name: C++17 knows no designated initialisers, and most of the ops are not here. */
+static struct tensor_ops make_ops(void)
+{
+    struct tensor_ops ops = {};
+
+    ops.name = "f32";
+    ops.element_bytes = sizeof(float);
+    ops.from_float = cuda_from_float;
+    ops.to_float = cuda_to_float;
+    ops.copy = cuda_copy;
+    ops.zero = cuda_zero_values;
+    ops.gather_rows = cuda_gather_rows;
+    ops.scatter_rows = cuda_scatter_rows;
+    ops.scatter_add_rows = cuda_scatter_add_rows;
+    ops.fill_rows = cuda_fill_rows;
+    ops.add = cuda_add;
+    ops.scale = cuda_scale;
+    ops.multiply = cuda_multiply;
+    ops.finite = cuda_finite;
+    ops.sigmoid_forward = cuda_sigmoid_forward;
+    ops.sigmoid_backward = cuda_sigmoid_backward;
+    ops.dropout_forward = cuda_dropout_forward;
+    ops.column_sums = cuda_column_sums;
+    ops.gemm = cuda_gemm;
+    ops.softmax_xent_forward = cuda_softmax_xent_forward;
+    ops.softmax_xent_backward = cuda_softmax_xent_backward;
+    return ops;
+}
+
+static const struct tensor_ops cuda_ops = make_ops();
+
+/* In the order of kernels.h. */
 extern "C" const struct edl_backend edl_kernels_backend = {
-    EDL_KERNELS_ABI,
-    0,
-    "cuda",
-    cuda_start,
-    cuda_stop,
-    cuda_failure,
-    cuda_allocate,
-    cuda_release,
-    cuda_upload,
-    cuda_download,
-    cuda_zero,
-    cuda_gather_rows,
-    cuda_scatter_rows,
-    cuda_scatter_add_rows,
-    cuda_add,
-    cuda_scale,
-    cuda_multiply,
-    cuda_fc_forward,
-    cuda_fc_forward_transposed,
-    cuda_fc_backward,
-    cuda_fc_backward_transposed,
-    cuda_sigmoid_forward,
-    cuda_sigmoid_backward,
-    cuda_dropout_forward,
-    cuda_softmax_xent_forward,
-    cuda_softmax_xent_backward,
-    cuda_adagrad,
+    EDL_KERNELS_ABI, 0,           "cuda",        cuda_start,    cuda_stop, cuda_failure,
+    cuda_allocate,   cuda_release, cuda_upload, cuda_download, cuda_zero, &cuda_ops,
 };

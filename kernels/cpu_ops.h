@@ -16,15 +16,6 @@ void cpu_release(void *memory);
 void cpu_upload(const void *host, size_t bytes, void *memory);
 void cpu_download(const void *memory, size_t bytes, void *host);
 void cpu_zero(void *memory, size_t bytes);
-void cpu_fc_forward(const float *x, const float *w, const float *b, size_t B, size_t D, size_t H,
-                    float *out);
-void cpu_fc_forward_transposed(const float *x, const float *w, const float *b, size_t B, size_t H,
-                               size_t K, float *out);
-void cpu_fc_backward(const float *x, const float *w, const float *dy, size_t B, size_t D, size_t H,
-                     float *dw, float *db, float *dx);
-void cpu_fc_backward_transposed(const float *x, const float *w, const float *dy, size_t B, size_t H,
-                                size_t K, float *dw, float *db, float *dx);
-void cpu_adagrad(float *w, float *a, const float *g, size_t N, float lr, float l2, float epsilon);
 
 /* of both element types (real.h): cpu_ in f32, f64_ in f64 */
 void NAME(gather_rows)(const real *table, const uint32_t *indices, size_t B, size_t D, real *out);

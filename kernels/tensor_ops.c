@@ -33,11 +33,16 @@ static void zero(void *out, size_t N)
     memset(out, 0, N * sizeof(real));
 }
 
-/* ---- the ops of kernels.h with untyped arrays ---- */
+/* ---- the typed ops with untyped arrays ---- */
 
 static void gather_rows(const void *table, const uint32_t *indices, size_t B, size_t D, void *out)
 {
     NAME(gather_rows)(table, indices, B, D, out);
+}
+
+static void scatter_rows(const void *in, const uint32_t *indices, size_t B, size_t D, void *table)
+{
+    NAME(scatter_rows)(in, indices, B, D, table);
 }
 
 static void scatter_add_rows(const void *in, const uint32_t *indices, size_t B, size_t D,
@@ -105,6 +110,7 @@ static const struct tensor_ops ops = {
     .zero = zero,
     .copy_columns = NAME(copy_columns),
     .gather_rows = gather_rows,
+    .scatter_rows = scatter_rows,
     .scatter_add_rows = scatter_add_rows,
     .fill_rows = NAME(fill_rows),
     .fill_channels = NAME(fill_channels),

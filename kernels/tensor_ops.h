@@ -73,14 +73,19 @@ struct tensor_ops {
     size_t element_bytes;
 
     /* ---- moving ---- */
-    void (*from_float)(const float *in, size_t N, void *out);
-    void (*to_float)(const void *in, size_t N, float *out);
+    /* from and to the program's memory, whatever memory the others are in */
+    void (*from_float)(const float *host_in, size_t N, void *out);
+    void (*to_float)(const void *in, size_t N, float *host_out);
     void (*copy)(const void *in, size_t N, void *out);
     void (*zero)(void *out, size_t N);
     /* columns of rows: out[b, 0..D) = in[b, 0..D), the rows in_width and out_width apart */
     void (*copy_columns)(const void *in, size_t in_width, size_t B, size_t D, void *out,
                          size_t out_width);
+    /* out[B, D] = rows of table[*, D] at indices[B], each within the table */
     void (*gather_rows)(const void *table, const uint32_t *indices, size_t B, size_t D, void *out);
+    /* table[*, D] = in[B, D] at indices[B], which are distinct */
+    void (*scatter_rows)(const void *in, const uint32_t *indices, size_t B, size_t D, void *table);
+    /* the same index may come several times */
     void (*scatter_add_rows)(const void *in, const uint32_t *indices, size_t B, size_t D,
                              void *table); /* (+=) */
     /* each row = b[D], or zeros for b NULL */
@@ -229,6 +234,6 @@ struct tensor_ops {
     void (*move_towards)(const void *x, size_t N, double keep, void *moving);
 };
 
-/* tensor_ops_f32, tensor_ops_f64 - on the program's memory; static */
+/* tensor_ops_f32, tensor_ops_f64 - the CPU's, on the program's memory; static */
 const struct tensor_ops *tensor_ops_f32(void);
 const struct tensor_ops *tensor_ops_f64(void);

@@ -164,44 +164,61 @@ static void fake_zero(void *memory, size_t bytes)
     static void fake_##name parameters                                                             \
     {                                                                                              \
         if (enter(#name, __VA_ARGS__, NULL)) {                                                     \
-            cpu_##name arguments;                                                                  \
+            tensor_ops_f32()->name arguments;                                                      \
             leave();                                                                               \
         }                                                                                          \
     }
-OP(gather_rows, (const float *table, const uint32_t *indices, size_t B, size_t D, float *out),
+OP(copy, (const void *in, size_t N, void *out), (in, N, out), in, out)
+OP(gather_rows, (const void *table, const uint32_t *indices, size_t B, size_t D, void *out),
    (table, indices, B, D, out), table, indices, out)
-OP(scatter_rows, (const float *in, const uint32_t *indices, size_t B, size_t D, float *table),
+OP(scatter_rows, (const void *in, const uint32_t *indices, size_t B, size_t D, void *table),
    (in, indices, B, D, table), in, indices, table)
-OP(scatter_add_rows, (const float *in, const uint32_t *indices, size_t B, size_t D, float *table),
+OP(scatter_add_rows, (const void *in, const uint32_t *indices, size_t B, size_t D, void *table),
    (in, indices, B, D, table), in, indices, table)
-OP(add, (const float *x, size_t N, float *sum), (x, N, sum), x, sum)
-OP(scale, (const float *x, size_t N, float factor, float *y), (x, N, factor, y), x, y)
-OP(multiply, (const float *x, const float *y, size_t N, float *z), (x, y, N, z), x, y, z)
-OP(fc_forward,
-   (const float *x, const float *w, const float *b, size_t B, size_t D, size_t H, float *out),
-   (x, w, b, B, D, H, out), x, w, b, out)
-OP(fc_forward_transposed,
-   (const float *x, const float *w, const float *b, size_t B, size_t H, size_t K, float *out),
-   (x, w, b, B, H, K, out), x, w, b, out)
-OP(fc_backward,
-   (const float *x, const float *w, const float *dy, size_t B, size_t D, size_t H, float *dw,
-    float *db, float *dx),
-   (x, w, dy, B, D, H, dw, db, dx), x, w, dy, dw, db, dx)
-OP(fc_backward_transposed,
-   (const float *x, const float *w, const float *dy, size_t B, size_t H, size_t K, float *dw,
-    float *db, float *dx),
-   (x, w, dy, B, H, K, dw, db, dx), x, w, dy, dw, db, dx)
-OP(sigmoid_forward, (const float *x, size_t N, float *y), (x, N, y), x, y)
-OP(sigmoid_backward, (const float *y, const float *dy, size_t N, float *dx), (y, dy, N, dx), y, dy,
-   dx)
-OP(dropout_forward, (const float *x, size_t N, float rate, uint64_t seed, float *mask, float *y),
+OP(fill_rows, (const void *b, size_t B, size_t D, void *out), (b, B, D, out), out, b)
+OP(add, (const void *x, size_t N, void *sum), (x, N, sum), x, sum)
+OP(scale, (const void *x, size_t N, double factor, void *y), (x, N, factor, y), x, y)
+OP(multiply, (const void *x, const void *y, size_t N, void *z), (x, y, N, z), x, y, z)
+OP(sigmoid_forward, (const void *x, size_t N, void *y), (x, N, y), x, y)
+OP(sigmoid_backward, (const void *y, const void *dy, size_t N, void *dx), (y, dy, N, dx), y, dy, dx)
+OP(dropout_forward, (const void *x, size_t N, float rate, uint64_t seed, void *mask, void *y),
    (x, N, rate, seed, mask, y), x, mask, y)
-OP(softmax_xent_backward, (float *probabilities, const int32_t *targets, size_t B, size_t K),
-   (probabilities, targets, B, K), probabilities, targets)
-OP(adagrad, (float *w, float *a, const float *g, size_t N, float lr, float l2, float epsilon),
-   (w, a, g, N, lr, l2, epsilon), w, a, g)
+OP(column_sums, (const void *in, size_t B, size_t D, void *out), (in, B, D, out), in, out)
+OP(gemm,
+   (int transpose_a, int transpose_b, size_t M, size_t N, size_t K, const void *a, const void *b,
+    int accumulate, void *c),
+   (transpose_a, transpose_b, M, N, K, a, b, accumulate, c), a, b, c)
+OP(softmax_xent_backward, (void *probabilities, const int32_t *targets, size_t B, size_t D),
+   (probabilities, targets, B, D), probabilities, targets)
 
-static double fake_softmax_xent_forward(float *logits, const int32_t *targets, size_t B, size_t K,
+static void fake_from_float(const float *host_in, size_t N, void *out)
+{
+    fake_upload(host_in, N * sizeof *host_in, out);
+}
+
+static void fake_to_float(const void *in, size_t N, float *host_out)
+{
+    fake_download(in, N * sizeof *host_out, host_out);
+}
+
+static void fake_zero_values(void *out, size_t N)
+{
+    fake_zero(out, N * sizeof(float));
+}
+
+/* Of a device that has failed nothing is finite. */
+static int fake_finite(const void *x, size_t N)
+{
+    int finite;
+
+    if (!enter("finite", x, NULL))
+        return 0;
+    finite = tensor_ops_f32()->finite(x, N);
+    leave();
+    return finite;
+}
+
+static double fake_softmax_xent_forward(void *logits, const int32_t *targets, size_t B, size_t D,
                                         uint32_t *host_errors)
 {
     double cost;
@@ -209,10 +226,35 @@ static double fake_softmax_xent_forward(float *logits, const int32_t *targets, s
     *host_errors = (uint32_t)B;
     if (!enter("softmax_xent_forward", logits, targets, NULL))
         return __builtin_nan("");
-    cost = cpu_softmax_xent_forward(logits, targets, B, K, host_errors);
+    cost = tensor_ops_f32()->softmax_xent_forward(logits, targets, B, D, host_errors);
     leave();
     return cost;
 }
+
+/* Those that the CUDA back-end has, and no others. */
+static const struct tensor_ops fake_ops = {
+    .name = "f32",
+    .element_bytes = sizeof(float),
+    .from_float = fake_from_float,
+    .to_float = fake_to_float,
+    .copy = fake_copy,
+    .zero = fake_zero_values,
+    .gather_rows = fake_gather_rows,
+    .scatter_rows = fake_scatter_rows,
+    .scatter_add_rows = fake_scatter_add_rows,
+    .fill_rows = fake_fill_rows,
+    .add = fake_add,
+    .scale = fake_scale,
+    .multiply = fake_multiply,
+    .finite = fake_finite,
+    .sigmoid_forward = fake_sigmoid_forward,
+    .sigmoid_backward = fake_sigmoid_backward,
+    .dropout_forward = fake_dropout_forward,
+    .column_sums = fake_column_sums,
+    .gemm = fake_gemm,
+    .softmax_xent_forward = fake_softmax_xent_forward,
+    .softmax_xent_backward = fake_softmax_xent_backward,
+};
 
 /* Not const, as it would be by plugin.h: what it is decides itself when it is loaded. */
 struct edl_backend edl_kernels_backend = {
@@ -226,22 +268,7 @@ struct edl_backend edl_kernels_backend = {
     .upload = fake_upload,
     .download = fake_download,
     .zero = fake_zero,
-    .gather_rows = fake_gather_rows,
-    .scatter_rows = fake_scatter_rows,
-    .scatter_add_rows = fake_scatter_add_rows,
-    .add = fake_add,
-    .scale = fake_scale,
-    .multiply = fake_multiply,
-    .fc_forward = fake_fc_forward,
-    .fc_forward_transposed = fake_fc_forward_transposed,
-    .fc_backward = fake_fc_backward,
-    .fc_backward_transposed = fake_fc_backward_transposed,
-    .sigmoid_forward = fake_sigmoid_forward,
-    .sigmoid_backward = fake_sigmoid_backward,
-    .dropout_forward = fake_dropout_forward,
-    .softmax_xent_forward = fake_softmax_xent_forward,
-    .softmax_xent_backward = fake_softmax_xent_backward,
-    .adagrad = fake_adagrad,
+    .ops = &fake_ops,
 };
 
 __attribute__((constructor)) static void choose(void)

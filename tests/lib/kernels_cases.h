@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels_cases.h - the checks of every op of a back-end against the f64 reference
+/* kernels_cases.h - the checks of every op that each back-end has, against the f64 reference
  *
  * The same cases run for every back-end: a test program calls kernels_cases_use and then runs the
  * table. One with a memory of its own goes through kernels_on_host. Sizes are 1, primes and vector
@@ -14,11 +14,11 @@
 
 #include <cmocka.h>
 
-#include "kernels/kernels.h"
+#include "kernels/tensor_ops.h"
 
 #define KERNELS_CASES_MAX 16
 
-void kernels_cases_use(const struct edl_backend *backend);
+void kernels_cases_use(const struct tensor_ops *ops);
 
 /* kernels_cases - fills in the table; returns how many */
 size_t kernels_cases(struct CMUnitTest ret_tests[KERNELS_CASES_MAX]);

@@ -22,6 +22,7 @@ static struct operand {
 } operands[8];
 static size_t n_operands;
 
+/* All operands have elements of four bytes. */
 static void *stage(const void *host, size_t bytes, bool comes_back)
 {
     struct operand *o = operands;
@@ -52,8 +53,8 @@ static void finish(void)
     n_operands = 0;
 }
 
-#define IN(x, n) stage(x, (n) * sizeof *(x), false)
-#define OUT(x, n) stage(x, (n) * sizeof *(x), true)
+#define IN(x, n) stage(x, (n)*4, false)
+#define OUT(x, n) stage(x, (n)*4, true)
 
 /* A table's height is not an argument of the ops: the largest index bounds what is used of it. */
 static size_t rows_used(const uint32_t *indices, size_t B)
@@ -65,136 +66,92 @@ static size_t rows_used(const uint32_t *indices, size_t B)
     return rows;
 }
 
-static void gather_rows(const float *table, const uint32_t *indices, size_t B, size_t D, float *out)
+/* NAME (PARAMETERS) (OPERANDS): the device's op on what was staged */
+#define OP(name, parameters, operands)                                                             \
+    static void name parameters                                                                    \
+    {                                                                                              \
+        on->ops->name operands;                                                                    \
+        finish();                                                                                  \
+    }
+OP(copy, (const void *in, size_t N, void *out), (IN(in, N), N, OUT(out, N)))
+OP(zero, (void *out, size_t N), (OUT(out, N), N))
+OP(gather_rows, (const void *table, const uint32_t *indices, size_t B, size_t D, void *out),
+   (IN(table, rows_used(indices, B) * D), IN(indices, B), B, D, OUT(out, B *D)))
+OP(scatter_rows, (const void *in, const uint32_t *indices, size_t B, size_t D, void *table),
+   (IN(in, B *D), IN(indices, B), B, D, OUT(table, rows_used(indices, B) * D)))
+OP(scatter_add_rows, (const void *in, const uint32_t *indices, size_t B, size_t D, void *table),
+   (IN(in, B *D), IN(indices, B), B, D, OUT(table, rows_used(indices, B) * D)))
+OP(fill_rows, (const void *b, size_t B, size_t D, void *out), (IN(b, D), B, D, OUT(out, B *D)))
+OP(add, (const void *x, size_t N, void *sum), (IN(x, N), N, OUT(sum, N)))
+OP(scale, (const void *x, size_t N, double factor, void *y), (IN(x, N), N, factor, OUT(y, N)))
+OP(multiply, (const void *x, const void *y, size_t N, void *z), (IN(x, N), IN(y, N), N, OUT(z, N)))
+OP(sigmoid_forward, (const void *x, size_t N, void *y), (IN(x, N), N, OUT(y, N)))
+OP(sigmoid_backward, (const void *y, const void *dy, size_t N, void *dx),
+   (IN(y, N), IN(dy, N), N, OUT(dx, N)))
+OP(dropout_forward, (const void *x, size_t N, float rate, uint64_t seed, void *mask, void *y),
+   (IN(x, N), N, rate, seed, OUT(mask, N), OUT(y, N)))
+OP(column_sums, (const void *in, size_t B, size_t D, void *out), (IN(in, B *D), B, D, OUT(out, D)))
+OP(gemm,
+   (int transpose_a, int transpose_b, size_t M, size_t N, size_t K, const void *a, const void *b,
+    int accumulate, void *c),
+   (transpose_a, transpose_b, M, N, K, IN(a, M *K), IN(b, K *N), accumulate, OUT(c, M *N)))
+OP(softmax_xent_backward, (void *probabilities, const int32_t *targets, size_t B, size_t D),
+   (OUT(probabilities, B *D), IN(targets, B), B, D))
+
+static int all_finite(const void *x, size_t N)
 {
-    on->gather_rows(IN(table, rows_used(indices, B) * D), IN(indices, B), B, D, OUT(out, B * D));
+    int r = on->ops->finite(IN(x, N), N);
+
+    finish();
+    return r;
+}
+
+static void from_float(const float *host_in, size_t N, void *out)
+{
+    on->ops->from_float(host_in, N, OUT(out, N));
     finish();
 }
 
-static void scatter_rows(const float *in, const uint32_t *indices, size_t B, size_t D, float *table)
+static void to_float(const void *in, size_t N, float *host_out)
 {
-    on->scatter_rows(IN(in, B * D), IN(indices, B), B, D, OUT(table, rows_used(indices, B) * D));
+    on->ops->to_float(IN(in, N), N, host_out);
     finish();
 }
 
-static void scatter_add_rows(const float *in, const uint32_t *indices, size_t B, size_t D,
-                             float *table)
-{
-    on->scatter_add_rows(IN(in, B * D), IN(indices, B), B, D,
-                         OUT(table, rows_used(indices, B) * D));
-    finish();
-}
-
-static void add(const float *x, size_t N, float *sum)
-{
-    on->add(IN(x, N), N, OUT(sum, N));
-    finish();
-}
-
-static void scale(const float *x, size_t N, float factor, float *y)
-{
-    on->scale(IN(x, N), N, factor, OUT(y, N));
-    finish();
-}
-
-static void multiply(const float *x, const float *y, size_t N, float *z)
-{
-    on->multiply(IN(x, N), IN(y, N), N, OUT(z, N));
-    finish();
-}
-
-static void fc_forward(const float *x, const float *w, const float *b, size_t B, size_t D, size_t H,
-                       float *out)
-{
-    on->fc_forward(IN(x, B * D), IN(w, D * H), IN(b, H), B, D, H, OUT(out, B * H));
-    finish();
-}
-
-static void fc_forward_transposed(const float *x, const float *w, const float *b, size_t B,
-                                  size_t H, size_t K, float *out)
-{
-    on->fc_forward_transposed(IN(x, B * H), IN(w, K * H), IN(b, K), B, H, K, OUT(out, B * K));
-    finish();
-}
-
-static void fc_backward(const float *x, const float *w, const float *dy, size_t B, size_t D,
-                        size_t H, float *dw, float *db, float *dx)
-{
-    on->fc_backward(IN(x, B * D), IN(w, D * H), IN(dy, B * H), B, D, H, OUT(dw, D * H), OUT(db, H),
-                    OUT(dx, B * D));
-    finish();
-}
-
-static void fc_backward_transposed(const float *x, const float *w, const float *dy, size_t B,
-                                   size_t H, size_t K, float *dw, float *db, float *dx)
-{
-    on->fc_backward_transposed(IN(x, B * H), IN(w, K * H), IN(dy, B * K), B, H, K, OUT(dw, K * H),
-                               OUT(db, K), OUT(dx, B * H));
-    finish();
-}
-
-static void sigmoid_forward(const float *x, size_t N, float *y)
-{
-    on->sigmoid_forward(IN(x, N), N, OUT(y, N));
-    finish();
-}
-
-static void sigmoid_backward(const float *y, const float *dy, size_t N, float *dx)
-{
-    on->sigmoid_backward(IN(y, N), IN(dy, N), N, OUT(dx, N));
-    finish();
-}
-
-static void dropout_forward(const float *x, size_t N, float rate, uint64_t seed, float *mask,
-                            float *y)
-{
-    on->dropout_forward(IN(x, N), N, rate, seed, OUT(mask, N), OUT(y, N));
-    finish();
-}
-
-static double softmax_xent_forward(float *logits, const int32_t *targets, size_t B, size_t K,
+static double softmax_xent_forward(void *logits, const int32_t *targets, size_t B, size_t D,
                                    uint32_t *host_errors)
 {
-    double cost = on->softmax_xent_forward(OUT(logits, B * K), IN(targets, B), B, K, host_errors);
+    double cost =
+        on->ops->softmax_xent_forward(OUT(logits, B * D), IN(targets, B), B, D, host_errors);
 
     finish();
     return cost;
 }
 
-static void softmax_xent_backward(float *probabilities, const int32_t *targets, size_t B, size_t K)
+const struct tensor_ops *kernels_on_host(const struct edl_backend *device)
 {
-    on->softmax_xent_backward(OUT(probabilities, B * K), IN(targets, B), B, K);
-    finish();
-}
-
-static void adagrad(float *w, float *a, const float *g, size_t N, float lr, float l2, float epsilon)
-{
-    on->adagrad(OUT(w, N), OUT(a, N), IN(g, N), N, lr, l2, epsilon);
-    finish();
-}
-
-const struct edl_backend *kernels_on_host(const struct edl_backend *device)
-{
-    static const struct edl_backend table = {
-        .abi = EDL_KERNELS_ABI,
-        .host_memory = 1,
+    static const struct tensor_ops table = {
         .name = "on host",
+        .element_bytes = sizeof(float),
+        .from_float = from_float,
+        .to_float = to_float,
+        .copy = copy,
+        .zero = zero,
         .gather_rows = gather_rows,
         .scatter_rows = scatter_rows,
         .scatter_add_rows = scatter_add_rows,
+        .fill_rows = fill_rows,
         .add = add,
         .scale = scale,
         .multiply = multiply,
-        .fc_forward = fc_forward,
-        .fc_forward_transposed = fc_forward_transposed,
-        .fc_backward = fc_backward,
-        .fc_backward_transposed = fc_backward_transposed,
+        .finite = all_finite,
         .sigmoid_forward = sigmoid_forward,
         .sigmoid_backward = sigmoid_backward,
         .dropout_forward = dropout_forward,
+        .column_sums = column_sums,
+        .gemm = gemm,
         .softmax_xent_forward = softmax_xent_forward,
         .softmax_xent_backward = softmax_xent_backward,
-        .adagrad = adagrad,
     };
 
     on = device;

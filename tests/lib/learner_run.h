@@ -2,11 +2,12 @@
 /* learner_run.h - one small training by a back-end, the same each time: to compare back-ends */
 #pragma once
 
-#include "trainer/learn/learner.h"
+#include "trainer/learn/network_learner.h"
 
 struct edl_backend;
 
 #define LEARNER_RUN_BATCHES_MAX 1024
+#define LEARNER_RUN_PARAMS 5
 
 struct learner_run {
     int result; /* 0, or the learner's failure */
@@ -14,9 +15,9 @@ struct learner_run {
     struct evaluation before, after;
     double costs[LEARNER_RUN_BATCHES_MAX]; /* of each batch */
     uint32_t n_costs;
-    uint64_t updates;                 /* of the table at the end */
-    float *params[NGRAM_PARAMS];      /* for learner_run_free */
-    size_t param_bytes[NGRAM_PARAMS]; /* of each */
+    uint64_t updates;                  /* of the table at the end */
+    float *params[LEARNER_RUN_PARAMS]; /* for learner_run_free */
+    size_t param_bytes[LEARNER_RUN_PARAMS];
 };
 
 /* learner_run - two passes over 4,000 samples of trainer_fixture.h's chain, against a table in this

@@ -16,13 +16,14 @@
 
 #include "kernels/kernels.h"
 #include "shared/log.h"
+#include "tests/lib/chain_set.h"
 #include "tests/lib/kernels_cases.h"
 #include "tests/lib/kernels_host.h"
 #include "tests/lib/learner_run.h"
-#include "trainer/network/plan.h"
+#include "tests/unit/network_case.h"
+#include "trainer/data/sample_set.h"
 #include "trainer_fixture.h"
 
-static device_fits_fn fits; /* NULL: what is computed has ops everywhere */
 static unsigned n_logged;
 static struct log_record logged;
 static char logged_text[1024];
@@ -55,7 +56,7 @@ static void assert_refused(const char *wanted, int code, const char *text, const
     struct edl_error error = { 0 };
     struct device device = { 0 };
 
-    assert_int_equal(device_open(wanted, fits, &device, &error), code);
+    assert_int_equal(device_open(wanted, &device, &error), code);
     assert_null(device.backend);
     if (strstr(error.text, text) == NULL)
         fail_msg("\"%s\" is not in: %s", text, error.text);
@@ -68,7 +69,7 @@ static void assert_opens(const char *wanted, const char *name)
     struct edl_error error = { 0 };
     struct device device;
 
-    if (device_open(wanted, fits, &device, &error) < 0)
+    if (device_open(wanted, &device, &error) < 0)
         fail_msg("%s", error.text);
     assert_string_equal(device.backend->name, name);
     device_close(&device);
@@ -144,8 +145,7 @@ static void test_auto(void **unused)
     }
     machine_is(NULL, "GPU-1234");
     assert_opens("auto", "cuda");
-    assert_int_equal(n_logged, 1);
-    assert_string_equal(logged_text, "computing on cuda: fake device");
+    assert_int_equal(n_logged, 0);
     machine_is("absent", "0");
     assert_opens("auto", "cpu");
     assert_int_equal(n_logged, 1);
@@ -155,23 +155,69 @@ static void test_auto(void **unused)
     assert_int_equal(n_logged, 1);
 }
 
-/* Layers have ops on the CPU alone: a granted GPU is left alone, and that is said once. */
+/* trained_by - the back-end that trains a network on that device, or the failure */
+static int trained_by(const char *wanted, const char *name, const char *expected,
+                      struct edl_error *ret)
+{
+    struct network *network = network_shipped(name, NULL);
+    const struct edl_backend *backend = NULL;
+    struct device device;
+    int r;
+
+    *ret = (struct edl_error){ 0 };
+    if (device_open(wanted, &device, ret) < 0)
+        fail_msg("%s", ret->text);
+    r = device_backend_for(&device, network, &backend, ret);
+    if (r >= 0)
+        assert_string_equal(backend->name, expected);
+    device_close(&device);
+    (void)network_free(network);
+    return r;
+}
+
+/* The network of words has all its ops on a device, which is said once. */
 static void test_network(void **unused)
 {
+    struct edl_error error;
+
     (void)unused;
-    fits = plan_fits;
     machine_is(NULL, "GPU-1234");
-    assert_opens("auto", "cpu");
+    assert_int_equal(trained_by("auto", "ngram_lm", "cuda", &error), 0);
     assert_int_equal(n_logged, 1);
-    assert_int_equal(logged.level, LOG_LEVEL_WARNING);
-    assert_non_null(strstr(logged_text, "a GPU was granted, but the CPU is used: the device (cuda) "
-                                        "has no ops for the layers of a network yet"));
+    assert_string_equal(logged_text, "computing on cuda: fake device");
+    assert_int_equal(trained_by("cuda", "ngram_lm", "cuda", &error), 0);
     machine_is(NULL, NULL);
-    assert_opens("auto", "cpu");
+    assert_int_equal(trained_by("auto", "ngram_lm", "cpu", &error), 0);
     assert_int_equal(n_logged, 0);
-    assert_refused("cuda", -EOPNOTSUPP, "the device (cuda) has no ops for the layers",
-                   "--device cpu");
-    fits = NULL;
+}
+
+/* Other layers have none: a granted GPU is left alone, and that is said once. */
+static void test_network_without_ops(void **unused)
+{
+    static const struct {
+        const char *network, *lacks;
+    } cases[] = {
+        { "resnet_cifar", "layers of the kind conv" },
+        { "recommendation", "sequences, as the input title" },
+        { "digits_mlp", "the activation of the layer" },
+        { "fit_a_line", "layers of the kind square_error" },
+    };
+    struct edl_error error;
+
+    (void)unused;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        machine_is(NULL, "GPU-1234");
+        assert_int_equal(trained_by("auto", cases[i].network, "cpu", &error), 0);
+        assert_int_equal(n_logged, 1);
+        assert_int_equal(logged.level, LOG_LEVEL_WARNING);
+        assert_non_null(strstr(logged_text, "a GPU was granted, but the CPU is used: the device "
+                                            "(cuda) has no ops for"));
+        if (strstr(logged_text, cases[i].lacks) == NULL)
+            fail_msg("\"%s\" is not in: %s", cases[i].lacks, logged_text);
+        assert_int_equal(trained_by("cuda", cases[i].network, "", &error), -EOPNOTSUPP);
+        assert_non_null(strstr(error.text, cases[i].lacks));
+        assert_string_equal(error.remedy, "train on the CPU: --device cpu");
+    }
 }
 
 static void test_unknown_word(void **unused)
@@ -187,7 +233,7 @@ static struct device open_fake(const char *state)
     struct device device;
 
     machine_is(state, NULL);
-    if (device_open("cuda", NULL, &device, &error) < 0)
+    if (device_open("cuda", &device, &error) < 0)
         fail_msg("%s", error.text);
     return device;
 }
@@ -222,7 +268,7 @@ static void same_bits(uint32_t push_every)
     assert_true(fake.before.cost == cpu.before.cost && fake.after.cost == cpu.after.cost);
     assert_true(fake.after.error_rate == cpu.after.error_rate);
     assert_int_equal(fake.updates, cpu.updates);
-    for (int p = 0; p < NGRAM_PARAMS; p++)
+    for (int p = 0; p < LEARNER_RUN_PARAMS; p++)
         assert_memory_equal(fake.params[p], cpu.params[p], cpu.param_bytes[p]);
     learner_run_free(&cpu);
     learner_run_free(&fake);
@@ -236,26 +282,74 @@ static void test_same_bits(void **unused)
     same_bits(3);
 }
 
+static void refused_for_memory(const struct edl_backend *backend, const char *arguments,
+                               const char *text)
+{
+    struct network *network = network_shipped("ngram_lm", arguments);
+    struct network_learner_config config = {
+        .network = network, .backend = backend, .batch = 32, .push_every = 1, .exchange = NULL
+    };
+    struct network_learner *learner = NULL;
+    struct edl_error error = { 0 };
+
+    assert_int_equal(network_declaration(network, 1, &config.declaration, NULL), 0);
+    assert_int_equal(network_learner_new(&config, &learner, &error), -ENOMEM);
+    assert_null(learner);
+    if (strstr(error.text, text) == NULL)
+        fail_msg("\"%s\" is not in: %s", text, error.text);
+    (void)network_free(network);
+}
+
+/* The values of a batch do not fit; they do, but the parameters do not. */
 static void test_too_small(void **unused)
 {
     struct device device = open_fake("small");
-    struct ngram_config config = { 5, 32, 256, 20000, 0.5f, 0.0f, 32 };
-    struct learner_config learner_config = {
-        .model = config, .backend = device.backend, .batch = 32, .push_every = 1, .exchange = NULL
-    };
-    struct learner *learner = NULL;
-    struct edl_error error = { 0 };
 
     (void)unused;
-    learner_declaration(&config, 1, 0.1f, 1e-6f, &learner_config.declaration);
-    assert_int_equal(learner_new(&learner_config, &learner, &error), -ENOMEM);
-    assert_null(learner);
-    assert_non_null(strstr(error.text, "no memory (cuda) for a batch of 32 over 20000 words"));
-    learner_config.model.vocabulary = config.vocabulary =
-        1500; /* scratch fits, parameters do not */
-    learner_declaration(&config, 1, 0.1f, 1e-6f, &learner_config.declaration);
-    assert_int_equal(learner_new(&learner_config, &learner, &error), -ENOMEM);
-    assert_non_null(strstr(error.text, "no memory (cuda) for the parameters of 1500 words"));
+    refused_for_memory(device.backend, "vocabulary=20000", "no memory (cuda) for a batch of 32");
+    refused_for_memory(device.backend, "vocabulary=1500", "no memory (cuda) for the parameters of");
+    device_close(&device);
+}
+
+/* The outputs of samples come from the device as they are on the CPU. */
+static void keep_outputs(const struct network_outputs *outputs, size_t rows, void *userdata)
+{
+    float **at = userdata;
+
+    memcpy(*at, outputs->values[0], rows * outputs->columns[0] * sizeof **at);
+    *at += rows * outputs->columns[0];
+}
+
+static void outputs_by(const struct edl_backend *backend, float *ret)
+{
+    struct network *network = chain_network("embedding=12 hidden=37");
+    struct sample_set *samples = chain_set(network, 100, 5);
+    struct network_learner_config config = {
+        .network = network, .backend = backend, .batch = 32, .push_every = 1, .exchange = NULL
+    };
+    struct network_learner *learner = NULL;
+    float *at = ret;
+
+    assert_int_equal(network_declaration(network, 1, &config.declaration, NULL), 0);
+    assert_int_equal(network_learner_new(&config, &learner, NULL), 0);
+    network_learner_start_values(learner, false);
+    assert_int_equal(network_learner_outputs(learner, samples, keep_outputs, &at, NULL), 0);
+    assert_int_equal(at - ret, 100 * CHAIN_WORDS);
+    (void)network_learner_free(learner);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+static void test_outputs(void **unused)
+{
+    static float cpu[100 * CHAIN_WORDS], fake[100 * CHAIN_WORDS];
+    struct device device = open_fake(NULL);
+
+    (void)unused;
+    outputs_by(backend_cpu(), cpu);
+    outputs_by(device.backend, fake);
+    assert_memory_equal(fake, cpu, sizeof cpu);
+    assert_true(cpu[0] > 0 && cpu[0] < 1);
     device_close(&device);
 }
 
@@ -281,11 +375,18 @@ static void test_fails_under_way(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_version), cmocka_unit_test(test_not_installed),
-        cmocka_unit_test(test_not_loadable),  cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_auto),          cmocka_unit_test(test_network),
-        cmocka_unit_test(test_unknown_word),  cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_too_small),     cmocka_unit_test(test_fails_under_way),
+        cmocka_unit_test(test_other_version),
+        cmocka_unit_test(test_not_installed),
+        cmocka_unit_test(test_not_loadable),
+        cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_network),
+        cmocka_unit_test(test_network_without_ops),
+        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_unknown_word),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_too_small),
+        cmocka_unit_test(test_fails_under_way),
     };
     struct CMUnitTest cases[KERNELS_CASES_MAX];
     size_t n = kernels_cases(cases);

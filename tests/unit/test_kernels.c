@@ -52,7 +52,7 @@ int main(void)
     struct CMUnitTest tests[KERNELS_CASES_MAX + 2];
     size_t n = kernels_cases(tests);
 
-    kernels_cases_use(backend_cpu());
+    kernels_cases_use(tensor_ops_f32());
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_exp);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(test_finite);
     return _cmocka_run_group_tests("kernels: cpu", tests, n, NULL, NULL);

@@ -25,7 +25,7 @@
 #define EXIT_SKIP 77
 
 static struct device cuda;
-static const struct edl_backend *device; /* its ops on the program's memory */
+static const struct tensor_ops *device; /* its ops on the program's memory */
 
 enum { B = 32, D = 128, H = 256, K = 2073 };
 
@@ -52,7 +52,7 @@ static void test_same_mask_as_cpu(void **unused)
     (void)unused;
     for (uint64_t seed = 0; seed < 5; seed++) {
         device->dropout_forward(x, B * H, 0.3f, seed, mask, x);
-        backend_cpu()->dropout_forward(x, B * H, 0.3f, seed, other, x);
+        tensor_ops_f32()->dropout_forward(x, B * H, 0.3f, seed, other, x);
         assert_memory_equal(mask, other, B * H * sizeof *mask);
     }
     free(x);
@@ -63,7 +63,7 @@ static void test_same_mask_as_cpu(void **unused)
 /* The two large products and the loss on the sizes of a training step. */
 static void test_step_sizes(void **unused)
 {
-    const struct edl_backend *backends[2] = { device, backend_cpu() };
+    const struct tensor_ops *ops[2] = { device, tensor_ops_f32() };
     float *x = values(B * H, 0.1f), *w = values(K * H, 0.2f), *b = values(K, 0.3f);
     float *p[2], *dw[2], *db[2], *dx[2];
     int32_t targets[B];
@@ -78,10 +78,13 @@ static void test_step_sizes(void **unused)
         dw[i] = values(K * H, 4.0f);
         db[i] = values(K, 5.0f);
         dx[i] = values(B * H, 6.0f);
-        backends[i]->fc_forward_transposed(x, w, b, B, H, K, p[i]);
-        cost[i] = backends[i]->softmax_xent_forward(p[i], targets, B, K, &errors[i]);
-        backends[i]->softmax_xent_backward(p[i], targets, B, K);
-        backends[i]->fc_backward_transposed(x, w, p[i], B, H, K, dw[i], db[i], dx[i]);
+        ops[i]->fill_rows(b, B, K, p[i]);
+        ops[i]->gemm(0, 1, B, K, H, x, w, 1, p[i]);
+        cost[i] = ops[i]->softmax_xent_forward(p[i], targets, B, K, &errors[i]);
+        ops[i]->softmax_xent_backward(p[i], targets, B, K);
+        ops[i]->gemm(1, 0, K, H, B, p[i], x, 0, dw[i]);
+        ops[i]->column_sums(p[i], B, K, db[i]);
+        ops[i]->gemm(0, 0, B, H, K, p[i], w, 0, dx[i]);
     }
     assert_true(fabs(cost[0] - cost[1]) <= 1e-5 * fabs(cost[1]));
     assert_int_equal(errors[0], errors[1]);
@@ -171,7 +174,7 @@ int main(void)
     (void)snprintf(folder, sizeof folder, "%s/kernels", getenv("EDL_BUILD_DIR"));
     if (setenv("EDL_KERNELS_DIR", folder, 1) < 0)
         return EXIT_FAILURE;
-    if (device_open("cuda", NULL, &cuda, &error) < 0)
+    if (device_open("cuda", &cuda, &error) < 0)
         return without_device(&error);
     device = kernels_on_host(cuda.backend);
     kernels_cases_use(device);

@@ -5,8 +5,11 @@
  * are known from a learner that pushes each of them. */
 #define TEST_OWN_MAIN
 
+#include "tests/lib/chain_set.h"
+#include "tests/unit/network_case.h"
 #include "tests/unit/test.h"
-#include "trainer/learn/learner.h"
+#include "trainer/data/sample_set.h"
+#include "trainer/learn/network_learner.h"
 
 #include <cblas.h>
 #include <errno.h>
@@ -19,13 +22,17 @@
 
 enum { SAMPLES = 150, BATCH = 16, BATCHES = (SAMPLES + BATCH - 1) / BATCH, GROUP = 3 };
 
-static const struct ngram_config model = {
-    .ngram = CHAIN_NGRAM, .embedding = 5, .hidden = 7, .vocabulary = CHAIN_WORDS, .dropout = 0.3f
-};
+/* The first of five parameters is sparse, with so many columns. */
+enum { EMBEDDING, PARAMS = 5, COLUMNS = 5 };
+
+static struct network *model(void)
+{
+    return chain_network("embedding=5 hidden=7 dropout=0.3");
+}
 
 /* Gradients of one push, the embedding's by word. */
 struct push {
-    double *values[NGRAM_PARAMS];
+    double *values[PARAMS];
     uint32_t samples, pass;
 };
 
@@ -43,24 +50,23 @@ static size_t size_of(const struct recorder *r, uint32_t p)
 static void record(struct recorder *r, const struct exchange *exchange)
 {
     const struct exchange_rows *rows = &exchange->rows[0];
-    const size_t D = model.embedding;
+    const size_t D = COLUMNS;
     struct push *push = &r->pushes[r->n_pushes++];
     bool seen[CHAIN_WORDS] = { 0 };
 
     assert_true(r->n_pushes <= BATCHES);
     push->samples = exchange->samples;
     push->pass = exchange->pass;
-    for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
+    for (uint32_t p = 0; p < PARAMS; p++) {
         push->values[p] = xcalloc(size_of(r, p), sizeof *push->values[p]);
-        for (size_t i = 0; p != NGRAM_EMBEDDING && i < size_of(r, p); i++)
+        for (size_t i = 0; p != EMBEDDING && i < size_of(r, p); i++)
             push->values[p][i] = (double)exchange->dense_gradients[p][i];
     }
     for (uint32_t i = 0; i < rows->n_push; i++) {
         assert_false(seen[rows->push_ids[i]]); /* each word once */
         seen[rows->push_ids[i]] = true;
         for (size_t c = 0; c < D; c++)
-            push->values[NGRAM_EMBEDDING][rows->push_ids[i] * D + c] =
-                (double)rows->push_rows[i * D + c];
+            push->values[EMBEDDING][rows->push_ids[i] * D + c] = (double)rows->push_rows[i * D + c];
     }
 }
 
@@ -74,47 +80,50 @@ static int exchange_start_values(void *userdata, const struct exchange *exchange
     (void)error;
     if (exchange->push)
         record(r, exchange);
-    for (uint32_t p = 0; exchange->ret_dense != NULL && p < NGRAM_PARAMS; p++)
-        for (size_t i = 0; p != NGRAM_EMBEDDING && i < size_of(r, p); i++)
+    for (uint32_t p = 0; exchange->ret_dense != NULL && p < PARAMS; p++)
+        for (size_t i = 0; p != EMBEDDING && i < size_of(r, p); i++)
             exchange->ret_dense[p][i] =
                 param_init_value(&params[p], 1, (uint32_t)(i / params[p].columns),
                                  (uint32_t)(i % params[p].columns));
     for (uint32_t i = 0; i < rows->n_pull; i++)
-        for (uint32_t c = 0; c < model.embedding; c++)
-            rows->ret_rows[i * model.embedding + c] =
-                param_init_value(&params[NGRAM_EMBEDDING], 1, rows->pull_ids[i], c);
+        for (uint32_t c = 0; c < (uint32_t)COLUMNS; c++)
+            rows->ret_rows[i * (uint32_t)COLUMNS + c] =
+                param_init_value(&params[EMBEDDING], 1, rows->pull_ids[i], c);
     return 0;
 }
 
 static void push_all(uint32_t push_every, struct recorder *ret)
 {
-    struct learner_config config = { .model = model,
-                                     .backend = backend_cpu(),
-                                     .batch = BATCH,
-                                     .push_every = push_every,
-                                     .dropout_seed = 5,
-                                     .exchange = exchange_start_values,
-                                     .exchange_userdata = ret };
-    int32_t samples[SAMPLES * CHAIN_NGRAM];
-    struct learner *learner = NULL;
+    struct network *network = model();
+    struct sample_set *samples = chain_set(network, SAMPLES, 2);
+    struct network_learner_config config = { .network = network,
+                                             .backend = backend_cpu(),
+                                             .batch = BATCH,
+                                             .push_every = push_every,
+                                             .dropout_seed = 5,
+                                             .exchange = exchange_start_values,
+                                             .exchange_userdata = ret };
+    struct network_learner *learner = NULL;
     size_t position = 0;
 
     memset(ret, 0, sizeof *ret);
-    learner_declaration(&model, 1, 0.1f, 1e-6f, &ret->declaration);
-    ret->declaration.params[NGRAM_EMBEDDING].initial_std = 0.5f; /* else all words are alike */
+    assert_int_equal(network_declaration(network, 1, &ret->declaration, NULL), 0);
+    assert_int_equal(ret->declaration.n_params, PARAMS);
+    ret->declaration.params[EMBEDDING].initial_std = 0.5f; /* else all words are alike */
     config.declaration = ret->declaration;
-    chain_samples(samples, SAMPLES, 2);
-    assert_int_equal(learner_new(&config, &learner, NULL), 0);
-    learner_set_pass(learner, 3);
-    assert_int_equal(learner_train(learner, samples, SAMPLES, &position, NULL, NULL), 0);
+    assert_int_equal(network_learner_new(&config, &learner, NULL), 0);
+    network_learner_set_pass(learner, 3);
+    assert_int_equal(network_learner_train(learner, samples, &position, NULL, NULL), 0);
     assert_int_equal(position, SAMPLES);
-    (void)learner_free(learner);
+    (void)network_learner_free(learner);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
 }
 
 static void forget(struct recorder *r)
 {
     for (uint32_t i = 0; i < r->n_pushes; i++)
-        for (uint32_t p = 0; p < NGRAM_PARAMS; p++)
+        for (uint32_t p = 0; p < PARAMS; p++)
             free(r->pushes[i].values[p]);
 }
 
@@ -138,7 +147,7 @@ TEST(test_sum_of_a_group)
         assert_int_equal(groups.pushes[g].samples, samples);
         assert_int_equal(groups.pushes[g].pass, 3);
 
-        for (uint32_t p = 0; p < NGRAM_PARAMS; p++)
+        for (uint32_t p = 0; p < PARAMS; p++)
             for (size_t i = 0; i < size_of(&each, p); i++) {
                 const double got = groups.pushes[g].values[p][i];
                 double want = 0.0;

@@ -352,7 +352,7 @@ TEST(test_deepest)
 TEST(test_network_is_named_before_data)
 {
     const char *top = getenv("EDL_SOURCE_DIR");
-    struct network_job job = { .config = "recomendation", .backend = backend_cpu() };
+    struct network_job job = { .config = "recomendation" };
     struct edl_error error = { 0 };
     char models[1024];
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tests/lib/chain_set.h"
 #include "tests/unit/test.h"
 #include "tests/unit/trainer_fixture.h"
 #include "trainer/data/sample.h"
@@ -123,26 +124,16 @@ TEST(test_scale_of_the_cosine_matters)
     lessons_close(&lessons);
 }
 
-static struct sample_set *chain(const struct network *network, size_t n, uint64_t seed,
-                                double *ret_cost)
+/* entropy_of - the cost of knowing the chain, of the same samples */
+static double entropy_of(size_t n, uint64_t seed)
 {
-    struct sample_set *set = sample_set_new(network->inputs, network->n_inputs);
-    struct sample_record record = { 0 };
     int32_t *words = xcalloc(n, CHAIN_NGRAM * sizeof *words);
+    double cost;
 
     chain_samples(words, n, seed);
-    *ret_cost = chain_cost(words, n);
-    for (size_t i = 0; i < n; i++) {
-        struct sample_value values[CHAIN_NGRAM] = { 0 };
-
-        for (int k = 0; k < CHAIN_NGRAM; k++)
-            values[k].ids = words + i * CHAIN_NGRAM + k;
-        assert_int_equal(sample_encode(network->inputs, CHAIN_NGRAM, values, &record, NULL), 0);
-        assert_int_equal(sample_set_add(set, record.bytes, record.size, NULL), 0);
-    }
-    free(record.bytes);
+    cost = chain_cost(words, n);
     free(words);
-    return set;
+    return cost;
 }
 
 #define CHAIN "ngram=3 vocabulary=30 embedding=16 hidden=64 "
@@ -151,12 +142,12 @@ static struct sample_set *chain(const struct network *network, size_t n, uint64_
  */
 TEST(test_words_come_near_their_entropy)
 {
-    struct network *network = network_shipped("ngram_lm", CHAIN);
-    struct lessons lessons;
+    struct network *network = chain_network("embedding=16 hidden=64");
+    struct lessons lessons = { .floor = entropy_of(10000, 2) };
     double quick, slow;
 
-    lessons.train = chain(network, 240000, 1, &lessons.floor);
-    lessons.test = chain(network, 10000, 2, &lessons.floor);
+    lessons.train = chain_set(network, 240000, 1);
+    lessons.test = chain_set(network, 10000, 2);
     slow = learnt("ngram_lm", CHAIN, &lessons, 32, 1);
     quick = learnt("ngram_lm", CHAIN "rate=0.1 dropout=0.2", &lessons, 32, 4);
     if (!(quick < 1.02 * lessons.floor && quick > 0.98 * lessons.floor && slow > 1.05 * quick))

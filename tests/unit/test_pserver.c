@@ -17,23 +17,29 @@
 #include "kernels/kernels.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "tests/lib/chain_set.h"
 #include "tests/unit/test.h"
 #include "trainer/server/checkpoint.h"
-#include "trainer/learn/learner.h"
+#include "trainer/data/sample_set.h"
+#include "trainer/learn/network_learner.h"
 #include "trainer/exchange/table.h"
 
-static const struct ngram_config model = { .ngram = CHAIN_NGRAM,
-                                           .embedding = 9,
-                                           .hidden = 21,
-                                           .vocabulary = CHAIN_WORDS,
-                                           .dropout = 0.3f,
-                                           .l2_rate = 1e-4f };
+/* embedding, hidden_weight, hidden_bias, output_weight, output_bias */
+enum { PARAMS = 5, OUTPUT_WEIGHT = 3 };
+
+static struct network *model(void)
+{
+    return chain_network("embedding=9 hidden=21 dropout=0.3 rate=0.05");
+}
 
 static struct declaration declare_model(void)
 {
+    struct network *network = model();
     struct declaration d;
 
-    learner_declaration(&model, 3, 0.05f, 1e-6f, &d);
+    assert_int_equal(network_declaration(network, 3, &d, NULL), 0);
+    assert_int_equal(d.n_params, PARAMS);
+    (void)network_free(network);
     return d;
 }
 
@@ -61,46 +67,44 @@ static int client_connect(struct ps_client *client, const struct test_server *se
     return ps_client_connect(client, hosts, error);
 }
 
-static struct learner *learner_on(exchange_fn exchange, void *userdata, uint32_t push_every)
+static struct network_learner *learner_on(const struct network *network, exchange_fn exchange,
+                                          void *userdata, uint32_t push_every)
 {
-    struct learner_config config = { .model = model,
-                                     .backend = backend_cpu(),
-                                     .declaration = declare_model(),
-                                     .batch = 16,
-                                     .push_every = push_every,
-                                     .dropout_seed = 11,
-                                     .exchange = exchange,
-                                     .exchange_userdata = userdata };
-    struct learner *learner = NULL;
+    struct network_learner_config config = { .network = network,
+                                             .backend = backend_cpu(),
+                                             .declaration = declare_model(),
+                                             .batch = 16,
+                                             .push_every = push_every,
+                                             .dropout_seed = 11,
+                                             .exchange = exchange,
+                                             .exchange_userdata = userdata };
+    struct network_learner *learner = NULL;
 
-    assert_int_equal(learner_new(&config, &learner, NULL), 0);
+    assert_int_equal(network_learner_new(&config, &learner, NULL), 0);
     return learner;
 }
 
-/* Trains on the same 1,000 samples twice over (62 whole batches and one of 8) and pulls everything.
- */
-static void train_on(struct learner *learner)
+/* Trains on the same 1,000 samples twice over: 62 whole batches, one of 8. Pulls all. */
+static void train_on(const struct network *network, struct network_learner *learner)
 {
-    int32_t *samples = xcalloc(1000, CHAIN_NGRAM * sizeof *samples);
-    struct evaluation after;
+    struct sample_set *samples = chain_set(network, 1000, 1);
 
-    chain_samples(samples, 1000, 1);
     for (int pass = 0; pass < 2; pass++) {
         size_t position = 0;
 
-        assert_int_equal(learner_train(learner, samples, 1000, &position, NULL, NULL), 0);
+        assert_int_equal(network_learner_train(learner, samples, &position, NULL, NULL), 0);
         assert_int_equal(position, 1000);
     }
-    assert_int_equal(learner_evaluate(learner, samples, 1000, &after, NULL), 0);
-    free(samples);
+    assert_int_equal(network_learner_pull(learner, NULL), 0);
+    (void)sample_set_free(samples);
 }
 
-static void assert_params_equal(const struct learner *a, const struct learner *b)
+static void assert_params_equal(const struct network_learner *a, const struct network_learner *b)
 {
     struct declaration d = declare_model();
 
     for (uint32_t p = 0; p < d.n_params; p++)
-        assert_memory_equal(learner_params(a)[p], learner_params(b)[p],
+        assert_memory_equal(network_learner_values(a)[p], network_learner_values(b)[p],
                             (size_t)d.params[p].rows * d.params[p].columns * sizeof(float));
 }
 
@@ -112,21 +116,23 @@ static void equal_to_local(uint32_t n, uint32_t push_every)
     struct declaration d = declare_model();
     struct ps_client *client = client_new(n, 0, 1);
     struct table *table = NULL;
-    struct learner *near, *far;
+    struct network *network = model();
+    struct network_learner *near, *far;
 
     for (uint32_t s = 0; s < n; s++)
         server_start(&servers[s], s, 1, NULL, 0);
     assert_int_equal(client_connect(client, servers, n, NULL), 0);
     assert_int_equal(table_new(&d, 0, 1, &table, NULL), 0);
-    near = learner_on(table_exchange, table, push_every);
-    far = learner_on(ps_client_exchange, client, push_every);
-    train_on(near);
-    train_on(far);
+    near = learner_on(network, table_exchange, table, push_every);
+    far = learner_on(network, ps_client_exchange, client, push_every);
+    train_on(network, near);
+    train_on(network, far);
     assert_params_equal(near, far);
     assert_int_equal(ps_client_updates(client), table_updates(table));
     assert_int_equal(table_updates(table), push_every == 1 ? 126 : 2 * ((63 + 3) / 4));
-    (void)learner_free(near);
-    (void)learner_free(far);
+    (void)network_learner_free(near);
+    (void)network_learner_free(far);
+    (void)network_free(network);
     (void)ps_client_free(client);
     (void)table_free(table);
     for (uint32_t s = 0; s < n; s++)
@@ -421,7 +427,7 @@ TEST(test_bad_gradient)
 {
     struct declaration d = declare_model();
     struct ps_client *client = client_new(1, 0, 1);
-    float *gradients[NGRAM_PARAMS], *values[NGRAM_PARAMS];
+    float *gradients[PARAMS], *values[PARAMS];
     struct exchange exchange = { .push = true, .dense_gradients = (const float *const *)gradients };
     struct exchange pull = { .ret_dense = values };
     struct test_server server;
@@ -429,20 +435,20 @@ TEST(test_bad_gradient)
 
     server_start(&server, 0, 1, NULL, 0);
     assert_int_equal(client_connect(client, &server, 1, NULL), 0);
-    for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
+    for (uint32_t p = 0; p < PARAMS; p++) {
         gradients[p] = xcalloc((size_t)d.params[p].rows * d.params[p].columns, sizeof(float));
         values[p] = xcalloc((size_t)d.params[p].rows * d.params[p].columns, sizeof(float));
         gradients[p][0] = 1.0f;
     }
-    gradients[NGRAM_W2][5] = NAN;
+    gradients[OUTPUT_WEIGHT][5] = NAN;
     assert_int_equal(ps_client_exchange(client, &exchange, &error), -EINVAL);
     assert_non_null(strstr(error.text, "not a number"));
     assert_int_equal(client_connect(client, &server, 1, NULL), 0);
     assert_int_equal(ps_client_exchange(client, &pull, &error), 0);
-    for (uint32_t p = 1; p < NGRAM_PARAMS; p++) /* nothing of it was applied */
+    for (uint32_t p = 1; p < PARAMS; p++) /* nothing of it was applied */
         assert_true(values[p][0] == param_init_value(&d.params[p], 3, 0, 0));
     assert_int_equal(ps_client_updates(client), 0);
-    for (uint32_t p = 0; p < NGRAM_PARAMS; p++) {
+    for (uint32_t p = 0; p < PARAMS; p++) {
         free(gradients[p]);
         free(values[p]);
     }
@@ -480,25 +486,26 @@ TEST(test_checkpoint_at_end)
     char folder[64], path[128];
     struct test_server server;
     struct ps_client *client = client_new(1, 0, 1);
-    struct learner *learner, *again;
-    struct evaluation ignored;
+    struct network *network = model();
+    struct network_learner *learner, *again;
 
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-0.ckpt", folder);
     server_start(&server, 0, 1, path, 60 * USEC_PER_SEC);
     assert_int_equal(client_connect(client, &server, 1, NULL), 0);
-    learner = learner_on(ps_client_exchange, client, 1);
-    train_on(learner);
+    learner = learner_on(network, ps_client_exchange, client, 1);
+    train_on(network, learner);
     assert_int_equal(server_stop(&server), 0);
     server_start(&server, 0, 2, path, 60 * USEC_PER_SEC);
     assert_int_equal(client_connect(client, &server, 1, NULL), 0);
     assert_int_equal(ps_client_updates(client), 126);
-    again = learner_on(ps_client_exchange, client, 1);
-    assert_int_equal(learner_evaluate(again, NULL, 0, &ignored, NULL), 0);
+    again = learner_on(network, ps_client_exchange, client, 1);
+    assert_int_equal(network_learner_pull(again, NULL), 0);
     assert_params_equal(learner, again);
 
-    (void)learner_free(learner);
-    (void)learner_free(again);
+    (void)network_learner_free(learner);
+    (void)network_learner_free(again);
+    (void)network_free(network);
     (void)ps_client_free(client);
     assert_int_equal(server_stop(&server), 0);
     folder_remove(folder);

@@ -21,6 +21,7 @@
 #include "shared/cleanup.h"
 #include "tests/unit/test.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/sample_set.h"
 #include "trainer/exchange/job_api.h"
 #include "trainer/model/model_file.h"
 #include "trainer/run/trainer.h"
@@ -39,7 +40,7 @@ struct world {
 };
 
 static volatile sig_atomic_t stop;
-static const char *network; /* NULL: the n-gram model */
+static const char *network; /* NULL: ngram_lm by the options of the program */
 
 static void on_term(int number)
 {
@@ -56,14 +57,14 @@ static struct trainer_config config_of(const struct world *world, uint64_t index
         .socket_path = world->fake.socket,
         .dataset = world->pattern,
         .output_dir = world->output,
-        .backend = backend_cpu(),
         .network = network,
-        .network_arguments = "embedding=12,hidden=48,dropout=0",
+        .network_arguments = network != NULL ? "embedding=12,hidden=48,dropout=0" : NULL,
         .batch = 16,
         .push_every = 1,
         .log_period = 0,
-        .embedding = 12,
-        .hidden = 48,
+        .embedding = network == NULL ? 12 : 0,
+        .hidden = network == NULL ? 48 : 0,
+        .dropout = network == NULL ? 0.0f : -1.0f,
         .seed = 3,
         .task_records = CHUNK,
         .learning_rate = 0.1f,
@@ -411,8 +412,7 @@ TEST(test_dataset)
     char folder[64], pattern[128];
     struct dataset *dataset = NULL;
     struct dataset_chunk bad;
-    int32_t *samples = NULL;
-    size_t n;
+    struct sample_set *samples = NULL;
     json_t *tasks = NULL;
 
     folder_make(folder, sizeof folder);
@@ -425,11 +425,11 @@ TEST(test_dataset)
     assert_int_equal(json_array_size(json_object_get(tasks, "tasks")), 5); /* two chunks each */
     assert_int_equal(strlen(json_string_value(json_object_get(tasks, "digest"))), 64);
     json_decref(tasks);
-    assert_int_equal(dataset_held_out(dataset, 30, &samples, &n, NULL), 0);
-    assert_int_equal(n, 25); /* every fourth */
-    free(samples);
+    assert_int_equal(dataset_held_out_samples(dataset, 30, &samples, NULL), 0);
+    assert_int_equal(sample_set_n(samples), 25); /* every fourth */
+    (void)sample_set_free(samples);
     bad = (struct dataset_chunk){ .path = pattern, .offset = 0 };
-    assert_true(dataset_read(dataset, &bad, 1, &samples, &n, NULL) < 0);
+    assert_true(dataset_samples(dataset, &bad, 1, &samples, NULL) < 0);
     dataset = dataset_free(dataset);
     folder_remove(folder);
 }

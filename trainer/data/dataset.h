@@ -50,19 +50,7 @@ int dataset_samples(const struct dataset *dataset, const struct dataset_chunk *c
 int dataset_held_out_samples(const struct dataset *dataset, size_t max, struct sample_set **ret,
                              struct edl_error *error);
 
-/* dataset_read - the n-grams of some chunks, in order; *ret_samples i32[*ret_n, ngram], malloc'd */
-int dataset_read(const struct dataset *dataset, const struct dataset_chunk *chunks, size_t n_chunks,
-                 int32_t **ret_samples, size_t *ret_n, struct edl_error *error);
-
-/* dataset_held_out - at most max samples of the test files, evenly spread over them; none: *ret_n
- * is 0 */
-int dataset_held_out(const struct dataset *dataset, size_t max, int32_t **ret_samples,
-                     size_t *ret_n, struct edl_error *error);
-
 /* dataset_train_chunks - every chunk of the train files, for training without a scheduler */
 int dataset_train_chunks(const struct dataset *dataset, struct dataset_chunk **ret, size_t *ret_n,
                          struct edl_error *error);
 void dataset_chunks_free(struct dataset_chunk *chunks, size_t n);
-
-/* dataset_shuffle - the same order for the same seed */
-void dataset_shuffle(int32_t *samples, size_t n, uint32_t ngram, uint64_t seed);

@@ -19,8 +19,8 @@ struct layer_operand {
     void *gradient;    /* (=), NULL: not wanted */
     size_t rows, size;
     const uint32_t *starts;  /* of a sequence, else NULL */
-    const uint32_t *indices; /* of ids */
-    const int32_t *targets;  /* the same ids as classes */
+    const uint32_t *indices; /* of ids, in the memory of the values */
+    const int32_t *targets;  /* the same ids as classes, in that memory too */
 };
 
 struct layer_run {
@@ -51,6 +51,7 @@ struct layer_kind {
     bool has_bias;              /* a bias, unless the file says no */
     bool takes_ids;             /* inputs of ids: they have no gradient */
     bool is_cost;
+    bool on_devices; /* all its ops are among those that every back-end has (tensor_ops.h) */
     bool reads_inputs, reads_output; /* in backward: values that must still be there */
 
     /* shape - checks the inputs' shapes, sets the layer's own and asks for parameters */

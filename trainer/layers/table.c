@@ -69,6 +69,7 @@ const struct layer_kind layer_table = { .name = "table",
                                         .inputs_min = 1,
                                         .inputs_max = LAYER_INPUTS_MAX,
                                         .takes_ids = true,
+                                        .on_devices = true,
                                         .shape = shape,
                                         .forward = forward,
                                         .backward = backward };

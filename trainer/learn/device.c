@@ -14,12 +14,12 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "trainer/network/plan.h"
 
 #define PLUGIN "libedl-kernels-cuda.so"
 
-static int open_cpu(struct device *ret, device_fits_fn fits, struct edl_error *error)
+static int open_cpu(struct device *ret, struct edl_error *error)
 {
-    (void)fits;
     (void)error;
     *ret = (struct device){ .backend = backend_cpu() };
     return ret->backend->start(0, ret->name, sizeof ret->name);
@@ -77,13 +77,11 @@ static int load(const struct edl_backend **ret, struct edl_error *error)
     return r; /* it stays: the driver's libraries start threads, and are not made to be unloaded */
 }
 
-static int open_cuda(struct device *ret, device_fits_fn fits, struct edl_error *error)
+static int open_cuda(struct device *ret, struct edl_error *error)
 {
     struct device device = { 0 };
     int r = load(&device.backend, error);
 
-    if (r >= 0 && fits != NULL)
-        r = fits(device.backend, error);
     if (r < 0)
         return r;
     r = device.backend->start(0, device.name, sizeof device.name);
@@ -93,7 +91,6 @@ static int open_cuda(struct device *ret, device_fits_fn fits, struct edl_error *
                                       "granted GPUs by its resources; or --device cpu");
         return -ENODEV;
     }
-    log_info("computing on %s: %s", device.backend->name, device.name);
     *ret = device;
     return 0;
 }
@@ -106,29 +103,30 @@ static bool is_granted(void)
     return visible != NULL && *visible != '\0' && !streq(visible, "-1");
 }
 
-static int open_auto(struct device *ret, device_fits_fn fits, struct edl_error *error)
+static int open_auto(struct device *ret, struct edl_error *error)
 {
     struct edl_error why = { 0 };
 
     if (is_granted()) {
-        if (open_cuda(ret, fits, &why) == 0)
+        if (open_cuda(ret, &why) == 0) {
+            ret->is_choice = true;
             return 0;
+        }
         log_warning("a GPU was granted, but the CPU is used: %s (%s)", why.text, why.remedy);
     }
-    return open_cpu(ret, fits, error);
+    return open_cpu(ret, error);
 }
 
-int device_open(const char *wanted, device_fits_fn fits, struct device *ret,
-                struct edl_error *error)
+int device_open(const char *wanted, struct device *ret, struct edl_error *error)
 {
     static const struct {
         const char *name;
-        int (*open)(struct device *ret, device_fits_fn fits, struct edl_error *error);
+        int (*open)(struct device *ret, struct edl_error *error);
     } choices[] = { { "auto", open_auto }, { "cpu", open_cpu }, { "cuda", open_cuda } };
 
     for (size_t i = 0; i < ELEMENTS(choices); i++)
         if (streq(wanted, choices[i].name))
-            return choices[i].open(ret, fits, error);
+            return choices[i].open(ret, error);
     return edl_error_set(error, -EINVAL, "--device is \"%s\", not cpu, cuda or auto", wanted);
 }
 
@@ -137,4 +135,25 @@ void device_close(struct device *device)
     if (device->backend != NULL)
         device->backend->stop();
     *device = (struct device){ 0 };
+}
+
+int device_backend_for(const struct device *device, const struct network *network,
+                       const struct edl_backend **ret, struct edl_error *error)
+{
+    struct edl_error why = { 0 };
+    int r;
+
+    *ret = device != NULL ? device->backend : backend_cpu();
+    r = plan_fits(network, *ret, &why);
+    if (r < 0 && !device->is_choice) {
+        *error = why;
+        return r;
+    }
+    if (r < 0) {
+        log_warning("a GPU was granted, but the CPU is used: %s", why.text);
+        *ret = backend_cpu();
+    }
+    if (!(*ret)->host_memory)
+        log_info("computing on %s: %s", (*ret)->name, device->name);
+    return 0;
 }

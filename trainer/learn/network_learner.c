@@ -15,83 +15,14 @@
 #include "trainer/network/network.h"
 #include "trainer/network/plan.h"
 
-size_t learner_values_of(const struct network_learner *l, uint32_t p)
-{
-    return (size_t)l->network->params[p].spec.rows * l->network->params[p].spec.columns;
-}
-
 /* ---- begin and end ---- */
-
-static bool open_param(struct network_learner *l, uint32_t p, uint32_t *n_declared)
-{
-    const struct network_param *param = &l->network->params[p];
-    const size_t n = learner_values_of(l, p);
-
-    l->values[p] = calloc(n, sizeof(float));
-    l->params[p] = l->values[p];
-    l->declared[p] = UINT32_MAX;
-    if (l->values[p] == NULL)
-        return false;
-    for (size_t i = 0; param->is_static && i < n; i++)
-        l->values[p][i] = param->spec.initial_mean;
-    if (param->is_static)
-        return true;
-    l->declared[p] = (*n_declared)++;
-    l->gradients[p] =
-        calloc(n, sizeof(float)); /* of a sparse one only what a batch has is touched */
-    if (l->config.push_every > 1)
-        l->sums[p] = calloc(n, sizeof(float));
-    l->out[l->declared[p]] = l->config.push_every > 1 ? l->sums[p] : l->gradients[p];
-    l->back[l->declared[p]] = l->values[p];
-    return l->gradients[p] != NULL && (l->config.push_every == 1 || l->sums[p] != NULL);
-}
-
-static bool open_rows(struct network_learner *l, uint32_t p)
-{
-    const struct param_spec *spec = &l->network->params[p].spec;
-    struct rows *rows = &l->rows[l->n_rows];
-
-    if (!spec->sparse)
-        return true;
-    *rows = (struct rows){ .param = p, .declared = l->declared[p], .columns = spec->columns };
-    rows->group[0] = calloc(spec->rows, sizeof(uint32_t));
-    rows->group[1] = calloc(spec->rows, sizeof(uint32_t));
-    rows->place = calloc(spec->rows, sizeof(uint32_t));
-    rows->batch_rows = calloc(learner_values_of(l, p), sizeof(float));
-    rows->pulled = calloc(learner_values_of(l, p), sizeof(float));
-    l->params[p] = rows->batch_rows;
-    l->n_rows++;
-    return rows->group[0] != NULL && rows->group[1] != NULL && rows->place != NULL &&
-           rows->batch_rows != NULL && rows->pulled != NULL;
-}
-
-static bool allocate(struct network_learner *l)
-{
-    const uint32_t n = l->network->n_params;
-    uint32_t n_declared = 0;
-
-    l->values = xcalloc(n, sizeof *l->values);
-    l->gradients = xcalloc(n, sizeof *l->gradients);
-    l->sums = xcalloc(n, sizeof *l->sums);
-    l->params = xcalloc(n, sizeof *l->params);
-    l->declared = xcalloc(n, sizeof *l->declared);
-    l->out = xcalloc(n, sizeof *l->out);
-    l->back = xcalloc(n, sizeof *l->back);
-    l->rows = xcalloc(n, sizeof *l->rows);
-    l->exchange_rows = xcalloc(n, sizeof *l->exchange_rows);
-    l->room = batch_room_new(l->network->inputs, l->network->n_inputs);
-    for (uint32_t p = 0; p < n; p++)
-        if (!open_param(l, p, &n_declared) || !open_rows(l, p))
-            return false;
-    return true;
-}
 
 int network_learner_new(const struct network_learner_config *config, struct network_learner **ret,
                         struct edl_error *error)
 {
     const struct plan_config plan = { .network = config->network,
                                       .backend = config->backend,
-                                      .ops = tensor_ops_f32(),
+                                      .ops = config->backend->ops,
                                       .batch_max = config->batch };
     struct network_learner *l;
     int r = declaration_check(&config->declaration, error);
@@ -106,8 +37,8 @@ int network_learner_new(const struct network_learner_config *config, struct netw
     l->network = config->network;
     l->backend = config->backend;
     r = plan_new(&plan, &l->plan, error);
-    if (r >= 0 && !allocate(l))
-        r = edl_error_set(error, -ENOMEM, "no memory for the parameters of %s", l->network->file);
+    if (r >= 0)
+        r = learner_open_memory(l, error);
     if (r < 0) {
         (void)network_learner_free(l);
         return r;
@@ -120,29 +51,7 @@ struct network_learner *network_learner_free(struct network_learner *l)
 {
     if (l == NULL)
         return NULL;
-    for (uint32_t p = 0; l->values != NULL && p < l->network->n_params; p++) {
-        free(l->values[p]);
-        free(l->gradients[p]);
-        free(l->sums[p]);
-    }
-    for (uint32_t i = 0; i < l->n_rows; i++) {
-        free(l->rows[i].group[0]);
-        free(l->rows[i].group[1]);
-        free(l->rows[i].place);
-        free(l->rows[i].batch_rows);
-        free(l->rows[i].pulled);
-    }
-    free(l->values);
-    free(l->gradients);
-    free(l->sums);
-    free(l->params);
-    free(l->declared);
-    free(l->out);
-    free(l->back);
-    free(l->rows);
-    free(l->exchange_rows);
-    if (l->room != NULL)
-        l->room = batch_room_free(l->room);
+    learner_close_memory(l);
     l->plan = plan_free(l->plan);
     free(l);
     return NULL;
@@ -161,16 +70,6 @@ uint64_t network_learner_steps(const struct network_learner *l)
 void network_learner_set_steps(struct network_learner *l, uint64_t steps)
 {
     l->steps = steps;
-}
-
-float *const *network_learner_held(const struct network_learner *l)
-{
-    return l->back;
-}
-
-float *const *network_learner_values(const struct network_learner *l)
-{
-    return l->values;
 }
 
 /* ---- batches ---- */
@@ -198,7 +97,7 @@ int learner_remember(struct network_learner *l, const struct sample_set *samples
  * must be cleared. */
 static void join_group(struct network_learner *l, struct rows *rows, int which)
 {
-    uint32_t *group = rows->group[which], *n = &rows->n_group[which], n_batch;
+    uint32_t *group = rows->group[which].host, *n = &rows->n_group[which], n_batch;
     const uint32_t *ids = plan_rows(l->plan, rows->param, &n_batch);
 
     for (uint32_t i = 0; i < n_batch; i++)
@@ -229,14 +128,26 @@ static int collect_rows(struct network_learner *l, const struct sample_set *samp
     return r;
 }
 
+/* batch_ids - the rows of the batch, in the back-end's memory */
+static const uint32_t *batch_ids(struct network_learner *l, struct rows *rows, uint32_t *ret_n)
+{
+    const uint32_t *ids = plan_rows(l->plan, rows->param, ret_n);
+
+    if (l->backend->host_memory)
+        return ids;
+    l->backend->upload(ids, *ret_n * sizeof *ids, rows->ids.device);
+    return rows->ids.device;
+}
+
 void learner_gather(struct network_learner *l)
 {
     for (uint32_t i = 0; i < l->n_rows; i++) {
-        const struct rows *rows = &l->rows[i];
+        struct rows *rows = &l->rows[i];
         uint32_t n;
-        const uint32_t *ids = plan_rows(l->plan, rows->param, &n);
+        const uint32_t *ids = batch_ids(l, rows, &n);
 
-        l->backend->gather_rows(l->values[rows->param], ids, n, rows->columns, rows->batch_rows);
+        l->backend->ops->gather_rows(l->values[rows->param].device, ids, n, rows->columns,
+                                     rows->batch_rows);
     }
 }
 
@@ -252,7 +163,8 @@ static int not_finite(struct network_learner *l, uint64_t seed, struct edl_error
 {
     char blamed[PARAM_NAME_SIZE + 64];
 
-    if (!plan_blame(l->plan, l->params, seed, (void *const *)l->gradients, blamed, sizeof blamed))
+    if (!plan_blame(l->plan, l->params, seed, (void *const *)l->step_gradients, blamed,
+                    sizeof blamed))
         return 0;
     (void)edl_error_set(error, -EDOM,
                         "pass %u, batch %" PRIu64 ": %s is not finite any more: the training has "
@@ -266,29 +178,58 @@ static int not_finite(struct network_learner *l, uint64_t seed, struct edl_error
 static void clear_sums(struct network_learner *l)
 {
     for (uint32_t p = 0; p < l->network->n_params; p++)
-        if (l->sums[p] != NULL && !l->network->params[p].spec.sparse)
-            memset(l->sums[p], 0, learner_values_of(l, p) * sizeof(float));
+        if (l->sums[p].device != NULL && !l->network->params[p].spec.sparse)
+            l->backend->zero(l->sums[p].device, learner_values_of(l, p) * sizeof(float));
     for (uint32_t i = 0; i < l->n_rows; i++)
-        memset(l->sums[l->rows[i].param], 0,
-               l->rows[i].n_group[0] * l->rows[i].columns * sizeof(float));
+        l->backend->zero(l->sums[l->rows[i].param].device,
+                         l->rows[i].n_group[0] * l->rows[i].columns * sizeof(float));
 }
 
 /* The batch's gradient onto the group's; its rows go to their places in the group. */
 static void accumulate(struct network_learner *l)
 {
+    const struct tensor_ops *ops = l->backend->ops;
+
     for (uint32_t p = 0; p < l->network->n_params; p++)
-        if (l->sums[p] != NULL && !l->network->params[p].spec.sparse)
-            l->backend->add(l->gradients[p], learner_values_of(l, p), l->sums[p]);
+        if (l->sums[p].device != NULL && !l->network->params[p].spec.sparse)
+            ops->add(l->step_gradients[p], learner_values_of(l, p), l->sums[p].device);
     for (uint32_t i = 0; i < l->n_rows; i++) {
-        const struct rows *rows = &l->rows[i];
-        const float *from = l->gradients[rows->param];
-        uint32_t n;
+        struct rows *rows = &l->rows[i];
+        uint32_t *places = rows->places.host, n;
         const uint32_t *ids = plan_rows(l->plan, rows->param, &n);
 
         for (uint32_t k = 0; k < n; k++)
-            l->backend->add(from + k * rows->columns, rows->columns,
-                            l->sums[rows->param] + rows->place[ids[k]] * rows->columns);
+            places[k] = rows->place[ids[k]];
+        mirror_upload(&rows->places, l->backend, n * sizeof *places);
+        ops->scatter_add_rows(l->step_gradients[rows->param], rows->places.device, n, rows->columns,
+                              l->sums[rows->param].device);
     }
+}
+
+/* The gradient of the batch that is remembered, onto the sums of the group. */
+static int add_batch(struct network_learner *l, uint32_t n, uint64_t seed, struct edl_error *error)
+{
+    struct plan_result result;
+    int r;
+
+    learner_gather(l);
+    plan_step(l->plan, l->params, seed, l->step_gradients, &result);
+    r = learner_check_backend(l, error);
+    if (r < 0)
+        return r;
+    if (!isfinite(result.cost)) {
+        r = not_finite(l, seed, error);
+        return r < 0 ? r : edl_error_set(error, -EDOM, "the cost is not finite any more");
+    }
+    r = learner_check_averages(l, error);
+    if (r < 0)
+        return r;
+    if (l->config.push_every > 1)
+        accumulate(l);
+    if (l->config.on_batch != NULL)
+        l->config.on_batch(result.cost / n, result.errors, n, l->config.batch_userdata);
+    l->batches++;
+    return 0;
 }
 
 /* All batches of a group. */
@@ -300,39 +241,44 @@ static int train_group(struct network_learner *l, const struct sample_set *sampl
     while (position < end) {
         const uint32_t n = learner_batch_at(l, position, end);
         const uint64_t seed = learner_step_seed(l->config.dropout_seed, ++l->steps);
-        struct plan_result result;
         int r = learner_remember(l, samples, position, n, error);
 
+        if (r >= 0)
+            r = add_batch(l, n, seed, error);
         if (r < 0)
             return r;
-        learner_gather(l);
-        plan_step(l->plan, l->params, seed, (void *const *)l->gradients, &result);
-        if (!isfinite(result.cost)) {
-            r = not_finite(l, seed, error);
-            return r < 0 ? r : edl_error_set(error, -EDOM, "the cost is not finite any more");
-        }
-        r = learner_check_averages(l, error);
-        if (r < 0)
-            return r;
-        if (l->config.push_every > 1)
-            accumulate(l);
-        if (l->config.on_batch != NULL)
-            l->config.on_batch(result.cost / n, result.errors, n, l->config.batch_userdata);
         position += n;
-        l->batches++;
     }
     return 0;
 }
 
-/* Of one batch the gradient's rows are in the order of plan_rows, which is the group's. */
-static void take_values(struct network_learner *l)
+/* The group's gradient, brought to the program's memory. */
+static int download_gradient(struct network_learner *l, struct edl_error *error)
 {
+    const struct mirror *gradient = l->config.push_every > 1 ? l->sums : l->gradients;
+
+    for (uint32_t p = 0; p < l->network->n_params; p++)
+        if (gradient[p].device != NULL && !l->network->params[p].spec.sparse)
+            mirror_download(&gradient[p], l->backend, learner_values_of(l, p) * sizeof(float));
+    for (uint32_t i = 0; i < l->n_rows; i++)
+        mirror_download(&gradient[l->rows[i].param], l->backend,
+                        l->rows[i].n_group[0] * l->rows[i].columns * sizeof(float));
+    return learner_check_backend(l, error);
+}
+
+/* Of one batch the gradient's rows are in the order of plan_rows, which is the group's. */
+static void take_values(struct network_learner *l, bool have_dense)
+{
+    if (have_dense)
+        learner_upload_values(l, true);
     for (uint32_t i = 0; i < l->n_rows; i++) {
         struct rows *rows = &l->rows[i];
-        uint32_t *ids = rows->group[0];
+        const struct mirror ids = rows->group[0];
 
-        l->backend->scatter_rows(rows->pulled, rows->group[1], rows->n_group[1], rows->columns,
-                                 l->values[rows->param]);
+        mirror_upload(&rows->pulled, l->backend, rows->n_group[1] * rows->columns * sizeof(float));
+        mirror_upload(&rows->group[1], l->backend, rows->n_group[1] * sizeof(uint32_t));
+        l->backend->ops->scatter_rows(rows->pulled.device, rows->group[1].device, rows->n_group[1],
+                                      rows->columns, l->values[rows->param].device);
         rows->group[0] = rows->group[1];
         rows->n_group[0] = rows->n_group[1];
         rows->group[1] = ids;
@@ -352,50 +298,45 @@ static int swap_group(struct network_learner *l, size_t n_samples, bool want_den
                                  .ret_dense = want_dense ? l->back : NULL,
                                  .rows = l->exchange_rows,
                                  .n_rows = l->n_rows };
-    int r;
+    int r = n_samples > 0 ? download_gradient(l, error) : 0;
 
+    if (r < 0)
+        return r;
     for (uint32_t i = 0; i < l->n_rows; i++) {
         const struct rows *rows = &l->rows[i];
 
         l->exchange_rows[i] = (struct exchange_rows){
             .param = rows->declared,
             .n_push = n_samples > 0 ? rows->n_group[0] : 0,
-            .push_ids = rows->group[0],
+            .push_ids = rows->group[0].host,
             .push_rows = l->out[rows->declared],
             .n_pull = rows->n_group[1],
-            .pull_ids = rows->group[1],
-            .ret_rows = rows->pulled,
+            .pull_ids = rows->group[1].host,
+            .ret_rows = rows->pulled.host,
         };
     }
     r = l->config.exchange(l->config.exchange_userdata, &exchange, error);
     l->dense_valid = r >= 0 && (want_dense || l->dense_valid);
     if (r >= 0)
-        take_values(l);
+        take_values(l, want_dense);
     return r;
 }
 
-/* A push that was refused because of its numbers: which layer they come from. */
+/* A push that was refused because of its numbers: which parameter they belong to. */
 static int explain(struct network_learner *l, int r, struct edl_error *error)
 {
-    const float *const *gradients = (const float *const *)l->gradients;
-    bool finite = true;
+    const struct tensor_ops *ops = l->backend->ops;
 
-    if (r != -EINVAL)
-        return r;
-    for (uint32_t p = 0; finite && p < l->network->n_params; p++)
-        if (gradients[p] != NULL && !l->network->params[p].spec.sparse)
-            finite = tensor_ops_f32()->finite(gradients[p], learner_values_of(l, p));
-    if (finite)
-        return r;
-    for (uint32_t p = 0; p < l->network->n_params; p++)
-        if (gradients[p] != NULL && !l->network->params[p].spec.sparse &&
-            !tensor_ops_f32()->finite(gradients[p], learner_values_of(l, p))) {
-            (void)edl_error_set(error, -EDOM,
-                                "pass %u, batch %" PRIu64 ": the gradient of the parameter %s is "
-                                "not finite any more: the training has diverged",
-                                l->pass, l->batches, l->network->params[p].spec.name);
-            return edl_error_remedy(error, "lower the learning rate, or set clipping");
-        }
+    for (uint32_t p = 0; r == -EINVAL && p < l->network->n_params; p++) {
+        if (l->step_gradients[p] == NULL || l->network->params[p].spec.sparse ||
+            ops->finite(l->step_gradients[p], learner_values_of(l, p)))
+            continue;
+        (void)edl_error_set(error, -EDOM,
+                            "pass %u, batch %" PRIu64 ": the gradient of the parameter %s is "
+                            "not finite any more: the training has diverged",
+                            l->pass, l->batches, l->network->params[p].spec.name);
+        return edl_error_remedy(error, "lower the learning rate, or set clipping");
+    }
     return r;
 }
 

@@ -3,12 +3,15 @@
  *
  * Holds a copy of all parameters: dense ones as of the last exchange, of sparse ones the rows that
  * the current group of batches uses. A group is push_every batches; the sum of its gradients is
- * pushed, and the rows of the next group are pulled, in one exchange. */
+ * pushed, and the rows of the next group are pulled, in one exchange.
+ *
+ * The copy, gradients and sums lie in the back-end's memory. Three things cross: the load of an
+ * exchange (a group's gradient out, dense values and the next group's rows in), the ids of a batch,
+ * and its cost. */
 #pragma once
 
 #include "trainer/parameters/declaration.h"
 #include "trainer/exchange/exchange.h"
-#include "trainer/learn/learner.h"
 #include "trainer/network/network.h"
 
 #include <signal.h>
@@ -21,6 +24,15 @@ struct edl_error;
 struct network;
 struct network_learner;
 struct sample_set;
+
+/* After every batch. */
+typedef void (*learner_batch_fn)(double cost, uint32_t errors, uint32_t samples, void *userdata);
+
+struct evaluation {
+    double cost;       /* mean of a sample */
+    double error_rate; /* top-1 */
+    uint64_t samples;
+};
 
 struct network_learner_config {
     const struct network *network;     /* outlives the learner */
@@ -56,9 +68,12 @@ void network_learner_set_pass(struct network_learner *learner, uint32_t pass);
 uint64_t network_learner_steps(const struct network_learner *learner);
 void network_learner_set_steps(struct network_learner *learner, uint64_t steps);
 
-/* network_learner_train - as learner_train, of a set of samples from *position on
- * -EDOM: a cost, a gradient or an average is not finite; the error names the batch and the layer or
- * parameter. */
+/* network_learner_train - a set of samples from *position on
+ * Returns 0 when all are trained and every push was acknowledged; -EINTR when *stop was set (the
+ * current group was pushed first); else the exchange's failure. *position: first sample not trained
+ * yet; after a failure the group in flight counts as trained, and calling again goes on behind it
+ * with fresh values. -EDOM: a cost, a gradient or an average is not finite; the error names the
+ * batch and the layer or parameter. -EIO: the back-end has failed, for good. */
 int network_learner_train(struct network_learner *learner, const struct sample_set *samples,
                           size_t *position, const volatile sig_atomic_t *stop,
                           struct edl_error *error);
@@ -106,9 +121,10 @@ int network_learner_outputs(struct network_learner *learner, const struct sample
                             void *userdata, struct edl_error *error);
 
 /* network_learner_values - f32[rows, columns] of each of the network's parameters, static ones as
- * well */
+ * well, in the program's memory; all of it is fresh behind network_learner_pull. Whoever writes
+ * there evaluates these values, or sets them where parameters are kept and trains */
 float *const *network_learner_values(const struct network_learner *learner);
 
 /* network_learner_held - the same of those that an exchange carries, in the order in which they are
- * declared */
+ * declared, as they were pulled last; of rows that were never pulled it says nothing */
 float *const *network_learner_held(const struct network_learner *learner);

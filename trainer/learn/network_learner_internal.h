@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* network_learner_internal.h - what training and evaluation of a network share */
+/* network_learner_internal.h - what training and evaluation of a network share
+ *
+ * Values, gradients and sums have two images: one in the back-end's memory, for ops, and one in the
+ * program's, for exchanges and saves. On the CPU the two are one (kernels/mirror.h). */
 #pragma once
 
 #include <stdbool.h>
 
+#include "kernels/mirror.h"
 #include "trainer/learn/network_learner.h"
 
 struct batch_room;
@@ -13,10 +17,13 @@ struct plan;
 struct rows {
     uint32_t param, declared; /* in the network, in the declaration */
     size_t columns;
-    uint32_t *group[2], n_group[2];
-    uint32_t *place;   /* [rows] in the group collected last, of the ids that are in it */
-    float *batch_rows; /* of one batch */
-    float *pulled;     /* of the next group */
+    struct mirror group[2]; /* u32[rows] */
+    uint32_t n_group[2];
+    uint32_t *place;      /* [rows] in the group collected last, of the ids that are in it */
+    struct mirror ids;    /* u32[rows] of one batch, on a device */
+    struct mirror places; /* u32[rows] of these ids in the group */
+    void *batch_rows;     /* of one batch, in the back-end's memory */
+    struct mirror pulled; /* of the next group */
 };
 
 struct network_learner {
@@ -28,12 +35,15 @@ struct network_learner {
     uint64_t steps, batches;
     uint32_t pass;
     bool dense_valid;
-    /* [params of the network]; NULL: a static one has no gradient */
-    float **values, **gradients, **sums;
-    void **params;      /* what a step takes: values, or the batch's rows */
-    uint32_t *declared; /* number in the declaration, UINT32_MAX: static */
-    float **out,
-        **back; /* [params of the declaration] gradients and values as an exchange has them */
+    /* [params of the network]; closed: a static one has no gradient */
+    struct mirror *values, *gradients, *sums;
+    /* [params], as ops take them */
+    void **params;         /* values, or the batch's rows */
+    void **step_gradients; /* of a batch */
+    float **host_values;   /* [params], in the program's memory */
+    uint32_t *declared;    /* number in the declaration, UINT32_MAX: static */
+    float **out, **back;   /* [params of the declaration] gradients and values as an exchange has
+                              them */
     struct rows *rows;
     uint32_t n_rows;
     struct exchange_rows *exchange_rows;
@@ -41,6 +51,18 @@ struct network_learner {
 
 /* learner_values_of - floats of one of the network's parameters */
 size_t learner_values_of(const struct network_learner *l, uint32_t param);
+
+/* learner_open_memory - all of it; -ENOMEM. learner_close_memory: also of half of it */
+int learner_open_memory(struct network_learner *l, struct edl_error *error);
+void learner_close_memory(struct network_learner *l);
+
+/* learner_upload_values - from the program's memory, where an exchange, a saved pass or a mean has
+ * put them; dense_only: sparse ones are not complete there */
+void learner_upload_values(const struct network_learner *l, bool dense_only);
+
+/* learner_check_backend - a device that has failed stays so, and what came from it is nothing; -EIO
+ */
+int learner_check_backend(const struct network_learner *l, struct edl_error *error);
 
 /* learner_step_seed - of a step's dropout, from 1 on: different for every step of every trainer,
  * the same when a run is repeated */

@@ -56,8 +56,10 @@ static bool open_tables(struct plan *plan)
         const struct network_layer *layer = &network->layers[i];
         const size_t rows = layer->shape.sequence > 0 ? plan->rows_max : plan->config.batch_max;
 
-        if (layer->kind == &layer_table)
-            plan->steps[i].indices = xcalloc(rows * layer->n_inputs, sizeof(uint32_t));
+        if (layer->kind == &layer_table &&
+            !mirror_open(&plan->steps[i].indices, plan->config.backend,
+                         rows * layer->n_inputs * sizeof(uint32_t)))
+            return false;
     }
     for (uint32_t p = 0; p < network->n_params; p++) {
         const struct param_spec *spec = &network->params[p].spec;
@@ -74,6 +76,19 @@ static bool open_tables(struct plan *plan)
     return true;
 }
 
+/* On a device classes are beside the values; else they are taken from where the batch has them. */
+static bool open_targets(struct plan *plan)
+{
+    const struct network *network = plan->config.network;
+
+    for (uint32_t i = 0; i < network->n_inputs && !plan->config.backend->host_memory; i++)
+        if (network->inputs[i].kind == INPUT_INTEGER &&
+            !mirror_open(&plan->targets[i], plan->config.backend,
+                         plan->config.batch_max * sizeof(int32_t)))
+            return false;
+    return true;
+}
+
 static bool has_sequence(const struct network *network)
 {
     for (uint32_t i = 0; i < network->n_inputs; i++)
@@ -82,21 +97,56 @@ static bool has_sequence(const struct network *network)
     return false;
 }
 
-int plan_fits(const struct edl_backend *backend, struct edl_error *error)
+static bool has_activation(const struct tensor_ops *ops, const struct network_layer *layer)
 {
-    if (backend->host_memory)
-        return 0;
-    (void)edl_error_set(error, -EOPNOTSUPP,
-                        "the device (%s) has no ops for the layers of a network yet",
-                        backend->name);
+    switch (layer->options.activation) {
+    case ACTIVATION_LINEAR:
+        return true;
+    case ACTIVATION_SIGMOID:
+        return ops->sigmoid_forward != NULL && ops->sigmoid_backward != NULL;
+    case ACTIVATION_TANH:
+        return ops->tanh_forward != NULL && ops->tanh_backward != NULL;
+    case ACTIVATION_RELU:
+        return ops->relu_forward != NULL && ops->relu_backward != NULL;
+    case ACTIVATION_SOFTMAX:
+        return layer->taken_in || (ops->softmax_forward != NULL && ops->softmax_backward != NULL);
+    default:
+        return ops->curve_forward != NULL && ops->curve_backward != NULL;
+    }
+}
+
+static int fits_not(const struct edl_backend *backend, const char *what, const char *which,
+                    struct edl_error *error)
+{
+    (void)edl_error_set(error, -EOPNOTSUPP, "the device (%s) has no ops for %s %s yet",
+                        backend->name, what, which);
     return edl_error_remedy(error, "train on the CPU: --device cpu");
+}
+
+int plan_fits(const struct network *network, const struct edl_backend *backend,
+              struct edl_error *error)
+{
+    for (uint32_t i = 0; i < network->n_inputs && !backend->host_memory; i++)
+        if (input_is_sequence(network->inputs[i].kind))
+            return fits_not(backend, "sequences, as the input", network->inputs[i].name, error);
+    for (uint32_t i = 0; i < network->n_layers && !backend->host_memory; i++) {
+        const struct network_layer *layer = &network->layers[i];
+
+        if (!layer->kind->on_devices)
+            return fits_not(backend, "layers of the kind", layer->kind->name, error);
+        if (!has_activation(backend->ops, layer))
+            return fits_not(backend, "the activation of the layer", layer->name, error);
+        if (layer->kind->is_cost && layer->n_inputs > 2)
+            return fits_not(backend, "the weights of the cost", layer->name, error);
+    }
+    return 0;
 }
 
 int plan_new(const struct plan_config *config, struct plan **ret, struct edl_error *error)
 {
     const struct network *network = config->network;
     struct plan *plan;
-    int r = plan_fits(config->backend, error);
+    int r = plan_fits(network, config->backend, error);
 
     if (r < 0)
         return r;
@@ -112,8 +162,9 @@ int plan_new(const struct plan_config *config, struct plan **ret, struct edl_err
     find_trained(plan);
     r = plan_lay_out(plan, has_sequence(network) ? (size_t)config->batch_max * SEQUENCE_LENGTH : 0,
                      error);
-    if (r >= 0 && !open_tables(plan))
-        r = edl_error_set(error, -ENOMEM, "no memory for the rows of the network's tables");
+    if (r >= 0 && (!open_tables(plan) || !open_targets(plan)))
+        r = edl_error_set(error, -ENOMEM, "no memory (%s) for the ids of a batch of %u",
+                          config->backend->name, config->batch_max);
     if (r < 0) {
         (void)plan_free(plan);
         return r;
@@ -127,12 +178,14 @@ struct plan *plan_free(struct plan *plan)
     if (plan == NULL)
         return NULL;
     for (uint32_t i = 0; i < plan->config.network->n_layers; i++)
-        free(plan->steps[i].indices);
+        mirror_close(&plan->steps[i].indices, plan->config.backend);
     for (uint32_t p = 0; p < plan->config.network->n_params; p++) {
         free(plan->touched[p].seen);
         free(plan->touched[p].position);
         free(plan->touched[p].rows);
     }
+    for (uint32_t i = 0; i < plan->config.network->n_inputs; i++)
+        mirror_close(&plan->targets[i], plan->config.backend);
     if (plan->arena != NULL)
         plan->config.backend->release(plan->arena);
     free(plan->steps);
@@ -250,6 +303,7 @@ static void forward(struct plan *plan, void *const *params, bool training, uint6
     plan->cost = 0;
     plan->counted = 0;
     plan->result.errors = 0;
+    plan_upload_ids(plan);
     for (uint32_t i = 0; i < n; i++) {
         struct step *step = &plan->steps[i];
 

@@ -30,8 +30,10 @@ struct plan_result {
     uint32_t counted; /* samples that errors counts in; 0: the network has no classes */
 };
 
-/* plan_fits - whether a back-end has ops for layers; -EOPNOTSUPP (device_fits_fn) */
-int plan_fits(const struct edl_backend *backend, struct edl_error *error);
+/* plan_fits - whether a back-end has ops for all layers of a network, and for their activations
+ * -EOPNOTSUPP: one lacks, and is named. */
+int plan_fits(const struct network *network, const struct edl_backend *backend,
+              struct edl_error *error);
 
 /* plan_new - *ret is the caller's; -ENOMEM: the batch does not fit, with what was asked for */
 int plan_new(const struct plan_config *config, struct plan **ret, struct edl_error *error);
@@ -59,7 +61,8 @@ void plan_step(struct plan *plan, void *const *params, uint64_t seed, void *cons
 void plan_forward(struct plan *plan, void *const *params, bool training, uint64_t seed,
                   struct plan_result *ret);
 
-/* plan_output - [rows, size] of one of the network's outputs after plan_forward */
+/* plan_output - [rows, size] of one of the network's outputs after plan_forward, in the back-end's
+ * memory */
 const void *plan_output(const struct plan *plan, uint32_t which, size_t *ret_rows);
 
 /* plan_blame - which layer or parameter made a cost or a gradient that is not finite

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/kernels.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "trainer/network/plan_internal.h"
@@ -131,15 +132,16 @@ static void fill_indices(struct plan *plan, struct step *step)
     const struct network *network = plan->config.network;
     const struct touched *touched = &plan->touched[layer->weights[0]];
     const size_t n = rows_of(&plan->batch, layer->shape.sequence), inputs = layer->n_inputs;
+    uint32_t *indices = step->indices.host;
 
     for (uint32_t k = 0; k < layer->n_inputs; k++) {
         const int32_t *ids = plan->batch.slots[layer_in(network, layer, k)->slot].ids;
 
         for (size_t i = 0; i < n; i++)
-            step->indices[i * inputs + k] =
+            indices[i * inputs + k] =
                 touched->seen != NULL ? touched->position[ids[i]] : (uint32_t)ids[i];
     }
-    step->run.in[0].indices = step->indices;
+    step->run.in[0].indices = step->indices.device;
 }
 
 static void find_rows(struct plan *plan)
@@ -175,11 +177,32 @@ static int make_room(struct plan *plan, const struct batch *batch, struct edl_er
         return 0;
     longest += longest / 2;
     r = plan_lay_out(plan, longest, error);
-    for (uint32_t i = 0; r >= 0 && i < network->n_layers; i++)
-        if (network->layers[i].kind == &layer_table && network->layers[i].shape.sequence > 0)
-            plan->steps[i].indices =
-                xreallocarray(plan->steps[i].indices, longest, sizeof(uint32_t));
+    for (uint32_t i = 0; r >= 0 && i < network->n_layers; i++) {
+        if (network->layers[i].kind != &layer_table || network->layers[i].shape.sequence == 0)
+            continue;
+        mirror_close(&plan->steps[i].indices, plan->config.backend);
+        if (!mirror_open(&plan->steps[i].indices, plan->config.backend, longest * sizeof(uint32_t)))
+            r = edl_error_set(error, -ENOMEM, "no memory (%s) for the ids of a batch: %zu",
+                              plan->config.backend->name, longest);
+    }
     return r;
+}
+
+void plan_upload_ids(const struct plan *plan)
+{
+    const struct edl_backend *backend = plan->config.backend;
+
+    for (uint32_t i = 0; i < plan->config.network->n_layers && !backend->host_memory; i++) {
+        const struct step *step = &plan->steps[i];
+
+        if (step->indices.host != NULL)
+            mirror_upload(&step->indices, backend,
+                          step->run.rows * step->run.layer->n_inputs * sizeof(uint32_t));
+    }
+    for (uint32_t i = 0; i < plan->config.network->n_inputs && !backend->host_memory; i++)
+        if (plan->targets[i].device != NULL)
+            backend->upload(plan->batch.slots[i].ids, plan->batch.n * sizeof(int32_t),
+                            plan->targets[i].device);
 }
 
 static void take_rows(struct plan *plan)
@@ -198,8 +221,10 @@ static void take_rows(struct plan *plan)
             operand->rows = rows_of(&plan->batch, in->shape.sequence);
             operand->starts =
                 in->shape.sequence > 0 ? plan->batch.slots[in->shape.sequence - 1].starts : NULL;
-            if (layer_is_ids(network, in))
-                operand->targets = plan->batch.slots[in->slot].ids;
+            if (layer_is_ids(network, in) && network->layers[i].kind != &layer_table)
+                operand->targets = plan->config.backend->host_memory
+                                       ? plan->batch.slots[in->slot].ids
+                                       : plan->targets[in->slot].device;
         }
     }
 }

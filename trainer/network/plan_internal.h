@@ -2,6 +2,7 @@
 /* plan_internal.h - a plan from inside: for plan*.c alone */
 #pragma once
 
+#include "kernels/mirror.h"
 #include "trainer/layers/layer.h"
 #include "trainer/network/plan.h"
 
@@ -23,7 +24,7 @@ struct step {
     bool trains;          /* a cost depends on it, and it on a parameter */
     uint32_t last_reader; /* the layer that comes last of those that take it; itself: none */
     uint32_t nth_dropout;
-    uint32_t *indices; /* of a table: u32[rows, inputs] */
+    struct mirror indices; /* of a table: u32[rows, inputs] */
 };
 
 /* The rows of a sparse parameter in a batch. */
@@ -44,7 +45,7 @@ struct plan {
     size_t arena_bytes;
     size_t rows_max; /* of sequences, that the arena has room for */
     struct batch batch;
-    uint32_t *starts[INPUTS_MAX];
+    struct mirror targets[INPUTS_MAX]; /* i32[batch_max] of an input of ids, on a device */
     struct plan_result result;
     double cost, counted;
     /* while a step is looked through */
@@ -54,6 +55,9 @@ struct plan {
 
 /* plan_lay_out - the arena for so many rows of a sequence; an older one is released; -ENOMEM */
 int plan_lay_out(struct plan *plan, size_t rows_max, struct edl_error *error);
+
+/* plan_upload_ids - rows and classes of the batch that is remembered, to a device */
+void plan_upload_ids(const struct plan *plan);
 
 /* plan_keeps_before - a value does not tell what its activation took */
 static inline bool plan_keeps_before(const struct network_layer *layer)

@@ -5,6 +5,7 @@
 
 #include "shared/error.h"
 #include "trainer/learn/check_step.h"
+#include "trainer/learn/device.h"
 #include "trainer/network/check_gradients.h"
 #include "trainer/network/network.h"
 #include "trainer/network/random_batch.h"
@@ -36,13 +37,14 @@ static int checkgrad_step(struct study *s, const struct batch *batch, uint32_t *
                           struct edl_error *error)
 {
     struct step_check_config config = { .network = s->network,
-                                        .backend = s->job->backend,
                                         .batch = batch,
                                         .seed = s->job->seed,
                                         .exchange = table_exchange,
                                         .on_check = show_step };
     int r = study_declare(s, error);
 
+    if (r >= 0)
+        r = device_backend_for(s->job->device, s->network, &config.backend, error);
     if (r >= 0)
         r = table_new(&s->declaration, 0, 1, &s->table, error);
     config.declaration = s->declaration;

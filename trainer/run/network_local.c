@@ -22,6 +22,7 @@
 #include "trainer/exchange/local_sgd.h"
 #include "trainer/parameters/model_average.h"
 #include "trainer/network/network.h"
+#include "trainer/learn/device.h"
 #include "trainer/learn/network_begin.h"
 #include "trainer/learn/network_learner.h"
 #include "trainer/run/network_predict.h"
@@ -201,7 +202,6 @@ static void add_to_average(void *userdata)
 static int open_learner(struct study *s, struct edl_error *error)
 {
     struct network_learner_config config = { .network = s->network,
-                                             .backend = s->job->backend,
                                              .batch = (uint32_t)batch_of(s),
                                              .push_every = (uint32_t)s->job->push_every,
                                              .dropout_seed = seed_of(s->job),
@@ -209,10 +209,11 @@ static int open_learner(struct study *s, struct edl_error *error)
                                              .batch_userdata = s };
     int r = study_declare(s, error);
 
-    if (r < 0)
-        return r;
     s->declaration.awaits_values = s->job->servers != NULL && s->job->init_model != NULL;
-    r = open_parameters(s, error);
+    if (r >= 0)
+        r = device_backend_for(s->job->device, s->network, &config.backend, error);
+    if (r >= 0)
+        r = open_parameters(s, error);
     if (r < 0)
         return r;
     config.declaration = s->declaration;

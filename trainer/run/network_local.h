@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct edl_backend;
+struct device;
 struct edl_error;
 
 struct network_job {
@@ -39,9 +39,9 @@ struct network_job {
     uint64_t send_every; /* with servers: batches between two meetings (local_sgd.h); 1: none */
     const char *center;  /* average, elastic_average */
     float delta_add_rate;
-    uint64_t trainers;        /* that share the servers; 0: not said */
-    const char *servers_wait; /* a time like 300s: for servers to be there */
-    const struct edl_backend *backend;
+    uint64_t trainers;           /* that share the servers; 0: not said */
+    const char *servers_wait;    /* a time like 300s: for servers to be there */
+    const struct device *device; /* open; NULL: the CPU */
     const volatile sig_atomic_t *stop;
 };
 

@@ -12,7 +12,6 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "trainer/learn/device.h"
-#include "trainer/network/plan.h"
 #include "trainer/run/network_local.h"
 #include "trainer/model/network_python.h"
 #include "trainer/run/options.h"
@@ -146,10 +145,10 @@ static int run(const struct network_job *given, size_t command, const char *devi
     r = begin_behind(job, before, sizeof before, error);
     if (r < 0)
         return r;
-    r = device_open(device_name, plan_fits, &device, error);
+    r = device_open(device_name, &device, error);
     if (r < 0)
         return r;
-    job->backend = device.backend;
+    job->device = &device;
     r = commands[command].run(job, error);
     device_close(&device);
     return r;

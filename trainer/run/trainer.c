@@ -13,6 +13,7 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "trainer/data/sample_set.h"
 #include "trainer/exchange/job_api.h"
 #include "trainer/network/network.h"
 #include "trainer/exchange/ps_client.h"
@@ -250,7 +251,7 @@ static int start(struct trainer *trainer, struct edl_error *error)
         r = job_api_secret(trainer->api, trainer->secret, error);
     if (r >= 0)
         r = workshop_open(&trainer->workshop, trainer->config, error);
-    if (r >= 0 && trainer->workshop.network != NULL)
+    if (r >= 0)
         r = network_may_share(trainer->workshop.network, error);
     if (r >= 0)
         r = workshop_prepare_output(&trainer->workshop, error);
@@ -270,13 +271,14 @@ static int start(struct trainer *trainer, struct edl_error *error)
 }
 
 /* Trains until the end of the samples, over any number of broken connections. */
-static int train_samples(struct trainer *trainer, const struct lesson *lesson, uint32_t pass,
+static int train_samples(struct trainer *trainer, const struct sample_set *samples, uint32_t pass,
                          struct edl_error *error)
 {
     size_t position = 0;
     int r;
 
-    while (worth_retrying(r = workshop_train(&trainer->workshop, lesson, &position, pass, error))) {
+    while (
+        worth_retrying(r = workshop_train(&trainer->workshop, samples, &position, pass, error))) {
         log_warning("%s; connecting again", error->text);
         r = connect_servers(trainer, trainer->config->reconnect_us, error);
         if (r < 0)
@@ -295,7 +297,7 @@ static uint64_t order_seed(const struct trainer *trainer, const struct task *tas
 
 /* A task whose data cannot be read is handed back as failed, and the trainer goes on with others.
  */
-static int read_task(struct trainer *trainer, const struct task *task, struct lesson *ret,
+static int read_task(struct trainer *trainer, const struct task *task, struct sample_set **ret,
                      struct edl_error *error)
 {
     int r = workshop_read(&trainer->workshop, task->chunks, task->n_chunks,
@@ -325,16 +327,16 @@ static void tell_progress(struct trainer *trainer)
 static int do_task(struct trainer *trainer, const struct task *task, struct edl_error *error)
 {
     struct edl_error ignored = { 0 };
-    struct lesson lesson = { 0 };
-    int r = read_task(trainer, task, &lesson, error);
+    struct sample_set *samples = NULL;
+    int r = read_task(trainer, task, &samples, error);
 
     if (r <= 0)
         return r;
     progress_pass(&trainer->workshop.progress, task->pass_number);
     trainer->has_task = true;
-    r = train_samples(trainer, &lesson, (uint32_t)MAX_OF(task->pass_number, 0), error);
+    r = train_samples(trainer, samples, (uint32_t)MAX_OF(task->pass_number, 0), error);
     trainer->has_task = false;
-    lesson_clear(&lesson);
+    (void)sample_set_free(samples);
     if (r < 0) {
         /* Not the data's fault: the task is somebody else's now. */
         (void)job_api_fail(trainer->api, task, true, r == -EINTR ? "stopped" : error->text,

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 
-struct edl_backend;
+struct device;
 struct edl_error;
 
 struct trainer_config {
@@ -20,18 +20,20 @@ struct trainer_config {
     const char *socket_path; /* the agent's */
     const char *dataset;     /* glob of train files */
     const char *output_dir;  /* the model goes to output_dir/model; NULL (local only): nowhere */
-    const struct edl_backend *backend; /* what it computes with; open */
+    const struct device *device; /* open; NULL: the CPU */
     /* what it trains */
-    const char *network;           /* name or file; NULL: the n-gram model */
+    const char *network;           /* name or file; NULL: ngram_lm */
     const char *network_arguments; /* NULL: the file's */
     uint64_t batch;                /* 0: the network's, or 32 */
-    uint64_t push_every, log_period, embedding, hidden, seed, task_records;
-    float learning_rate, epsilon, dropout, l2_rate; /* of a network, negative: the file's */
-    uint64_t evaluate_max;                          /* held-out samples at the end */
-    uint64_t hosts_wait_us;                         /* for the servers, at first */
-    uint64_t reconnect_us;                          /* for the servers, later */
-    uint64_t api_retry_us;                          /* for the scheduler */
-    const volatile sig_atomic_t *stop;              /* set by SIGTERM */
+    uint64_t push_every, log_period, seed, task_records;
+    uint64_t embedding, hidden;            /* of ngram_lm; 0: the file's */
+    float learning_rate, epsilon, l2_rate; /* negative: the file's */
+    float dropout;                         /* of ngram_lm; negative: the file's */
+    uint64_t evaluate_max;                 /* held-out samples at the end */
+    uint64_t hosts_wait_us;                /* for the servers, at first */
+    uint64_t reconnect_us;                 /* for the servers, later */
+    uint64_t api_retry_us;                 /* for the scheduler */
+    const volatile sig_atomic_t *stop;     /* set by SIGTERM */
 };
 
 /* trainer_run - until the job is trained

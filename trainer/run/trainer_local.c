@@ -9,6 +9,7 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "trainer/data/sample_set.h"
 #include "trainer/exchange/table.h"
 #include "trainer/run/trainer_setup.h"
 
@@ -16,13 +17,13 @@ static int train_chunk(struct workshop *workshop, const struct dataset_chunk *ch
                        struct edl_error *error)
 {
     uint64_t seed = workshop->config->seed + pass * UINT64_C(0x9e3779b97f4a7c15);
-    struct lesson lesson = { 0 };
+    struct sample_set *samples = NULL;
     size_t position = 0;
-    int r = workshop_read(workshop, chunk, 1, seed ^ chunk->offset, &lesson, error);
+    int r = workshop_read(workshop, chunk, 1, seed ^ chunk->offset, &samples, error);
 
     if (r >= 0)
-        r = workshop_train(workshop, &lesson, &position, (uint32_t)pass, error);
-    lesson_clear(&lesson);
+        r = workshop_train(workshop, samples, &position, (uint32_t)pass, error);
+    (void)sample_set_free(samples);
     return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trainer_main.c - edl-trainer: trains the n-gram model, as one of a job's trainers or alone */
+/* trainer_main.c - edl-trainer: trains a network, as one of a job's trainers or alone */
 #include <cblas.h>
 #include <errno.h>
 #include <limits.h>
@@ -16,7 +16,6 @@
 #include "trainer/run/data_main.h"
 #include "trainer/learn/device.h"
 #include "trainer/run/model_main.h"
-#include "trainer/network/plan.h"
 #include "trainer/run/network_main.h"
 #include "trainer/model/network_python.h"
 #include "trainer/run/options.h"
@@ -113,15 +112,6 @@ static int train(struct settings *settings, struct edl_error *error)
     return trainer_run_local(&settings->trainer, settings->passes, error);
 }
 
-/* What the n-gram model takes where nothing is said; a network says it itself. */
-static void fill_rates(struct trainer_config *trainer)
-{
-    if (trainer->network == NULL && trainer->learning_rate < 0)
-        trainer->learning_rate = 3e-3f;
-    if (trainer->network == NULL && trainer->l2_rate < 0)
-        trainer->l2_rate = 8e-4f;
-}
-
 static int run(struct settings *settings, struct edl_error *error)
 {
     struct device device = { 0 };
@@ -135,12 +125,10 @@ static int run(struct settings *settings, struct edl_error *error)
         (void)edl_error_remedy(error, "submit it as a job's trainer, or train alone: --local DIR");
         return -EINVAL;
     }
-    r = device_open(settings->device, settings->trainer.network != NULL ? plan_fits : NULL, &device,
-                    error);
+    r = device_open(settings->device, &device, error);
     if (r < 0)
         return r;
-    settings->trainer.backend = device.backend;
-    fill_rates(&settings->trainer);
+    settings->trainer.device = &device;
     r = train(settings, error);
     device_close(&device);
     return r;
@@ -150,7 +138,7 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
 {
     struct trainer_config *t = &s->trainer;
     const struct option_row rows[] = {
-        { .name = "config", .text = &t->network, .help = "network, not the n-gram model" },
+        { .name = "config", .text = &t->network, .help = "network (ngram_lm)" },
         { .name = "config_args", .text = &t->network_arguments, .help = "NAME=NUMBER,..." },
         { .name = "batch", .fallback = "0", .u64 = &t->batch, .help = "0: the network's, or 32" },
         { .name = "push-every",
@@ -161,15 +149,18 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
           .fallback = "100",
           .u64 = &t->log_period,
           .help = "batches between lines; 0: none" },
-        { .name = "learning-rate", .real = &t->learning_rate, .help = "(3e-3)" },
-        { .name = "epsilon", .fallback = "1e-6", .real = &t->epsilon, .help = "of AdaGrad" },
-        { .name = "l2-rate", .real = &t->l2_rate, .help = "instead of the network's (8e-4)" },
-        { .name = "dropout",
-          .fallback = "0.5",
-          .real = &t->dropout,
-          .help = "of the hidden layer" },
-        { .name = "embedding", .fallback = "32", .u64 = &t->embedding, .help = "columns per word" },
-        { .name = "hidden", .fallback = "256", .u64 = &t->hidden, .help = "units" },
+        { .name = "learning-rate", .real = &t->learning_rate, .help = "instead of the network's" },
+        { .name = "epsilon", .real = &t->epsilon, .help = "instead of the network's" },
+        { .name = "l2-rate", .real = &t->l2_rate, .help = "instead of the network's" },
+        { .name = "dropout", .real = &t->dropout, .help = "of ngram_lm (0.5)" },
+        { .name = "embedding",
+          .fallback = "0",
+          .u64 = &t->embedding,
+          .help = "columns per word of ngram_lm; 0: 32" },
+        { .name = "hidden",
+          .fallback = "0",
+          .u64 = &t->hidden,
+          .help = "units of ngram_lm; 0: 256" },
         { .name = "seed", .fallback = "1", .u64 = &t->seed, .help = "of start values and dropout" },
         { .name = "task-records",
           .environment = "EDL_TASK_RECORDS",
@@ -233,21 +224,24 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
           .u64 = &t->incarnation,
           .help = "life of this index" },
     };
-    int r = options_parse(
-        argc, argv, "edl-trainer",
-        "Usage: edl-trainer [OPTION VALUE]...\n\n"
-        "Trains the n-gram model: as one of a job's trainers, or alone with --local.\n"
-        "Any other network: edl-trainer --config NAME --help\n"
-        "Data sets are made with: edl-trainer data --help\n\nOptions:\n",
-        rows, ELEMENTS(rows), NULL, error);
+    int r =
+        options_parse(argc, argv, "edl-trainer",
+                      "Usage: edl-trainer [OPTION VALUE]...\n\n"
+                      "Trains a network: as one of a job's trainers, or alone with --local DIR.\n"
+                      "More of training alone: edl-trainer --local --config NAME --help\n"
+                      "Data sets are made with: edl-trainer data --help\n\nOptions:\n",
+                      rows, ELEMENTS(rows), NULL, error);
 
     return r == OPTIONS_RUN ? run(s, error) : MIN_OF(r, 0);
 }
 
 int main(int argc, char **argv)
 {
-    struct settings settings = { .trainer = {
-                                     .stop = &stop, .learning_rate = -1.0f, .l2_rate = -1.0f } };
+    struct settings settings = { .trainer = { .stop = &stop,
+                                              .learning_rate = -1.0f,
+                                              .epsilon = -1.0f,
+                                              .l2_rate = -1.0f,
+                                              .dropout = -1.0f } };
     struct edl_error error = { 0 };
     int r;
 

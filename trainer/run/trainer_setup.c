@@ -3,13 +3,16 @@
 #include "trainer/run/trainer_setup.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "trainer/data/sample_set.h"
+#include "trainer/learn/device.h"
 #include "trainer/model/model_file.h"
 #include "trainer/network/network.h"
 
@@ -20,12 +23,49 @@ static const struct {
 } bounds[] = {
     { "batch", offsetof(struct trainer_config, batch), 0, 65536 },
     { "push-every", offsetof(struct trainer_config, push_every), 1, 1024 },
-    { "embedding", offsetof(struct trainer_config, embedding), 1, 65536 },
-    { "hidden", offsetof(struct trainer_config, hidden), 1, 65536 },
+    { "embedding", offsetof(struct trainer_config, embedding), 0, 65536 },
+    { "hidden", offsetof(struct trainer_config, hidden), 0, 65536 },
     { "index", offsetof(struct trainer_config, index), 0, 65535 },
     { "task-records", offsetof(struct trainer_config, task_records), 1, 1u << 24 },
     { "evaluate-max", offsetof(struct trainer_config, evaluate_max), 1, 1u << 24 },
 };
+
+/* default_arguments - those of ngram_lm that are options too; NULL: its own */
+static const char *default_arguments(const struct trainer_config *config, char *ret, size_t size)
+{
+    const double embedding = config->embedding > 0 ? (double)config->embedding : 32;
+
+    if (config->network_arguments != NULL)
+        return config->network_arguments;
+    (void)snprintf(ret, size, "embedding=%.0f,hidden_std=%.9g,hidden=%" PRIu64 ",dropout=%.9g",
+                   embedding, (double)(1.0f / sqrtf((float)embedding * 8.0f)),
+                   config->hidden > 0 ? config->hidden : 256,
+                   config->dropout >= 0 ? (double)config->dropout : 0.5);
+    return ret;
+}
+
+/* Options that are arguments of ngram_lm stand beside no other network, and no other arguments. */
+static int check_options(const struct trainer_config *config, struct edl_error *error)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } options[] = {
+        { "embedding", config->embedding > 0 },
+        { "hidden", config->hidden > 0 },
+        { "dropout", config->dropout >= 0 },
+    };
+    const bool named = config->network != NULL || config->network_arguments != NULL;
+
+    for (size_t i = 0; i < ELEMENTS(options) && named; i++)
+        if (options[i].given) {
+            (void)edl_error_set(error, -EINVAL, "--%s beside --%s", options[i].name,
+                                config->network != NULL ? "config" : "config_args");
+            return edl_error_remedy(error, "say it there: --config_args=%s=NUMBER",
+                                    options[i].name);
+        }
+    return 0;
+}
 
 static int check_config(const struct trainer_config *config, struct edl_error *error)
 {
@@ -41,50 +81,57 @@ static int check_config(const struct trainer_config *config, struct edl_error *e
     }
     if (config->dropout >= 1.0f)
         return edl_error_set(error, -EINVAL, "--dropout must be below 1");
-    return 0;
+    return check_options(config, error);
 }
 
-/* The n-gram model, of the size that the options and the data say. */
-static int open_ngram(struct workshop *workshop, struct edl_error *error)
+static int check_ngrams(const struct workshop *workshop, struct edl_error *error)
 {
-    const struct trainer_config *config = workshop->config;
-    struct ngram_config *model = &workshop->learner_config.model;
+    if (workshop->config->network != NULL || dataset_ngram(workshop->dataset) >= 2)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "the samples that %s names are no n-grams",
+                        workshop->config->dataset);
+    return edl_error_remedy(error, "name a network for them: --config=NETWORK");
+}
 
-    if (dataset_ngram(workshop->dataset) < 2) {
-        (void)edl_error_set(error, -EINVAL, "the samples that %s names are no n-grams",
-                            config->dataset);
-        return edl_error_remedy(error, "name a network for them: --config=NETWORK");
-    }
-    *model = (struct ngram_config){ .ngram = dataset_ngram(workshop->dataset),
-                                    .embedding = (uint32_t)config->embedding,
-                                    .hidden = (uint32_t)config->hidden,
-                                    .vocabulary = dataset_vocabulary(workshop->dataset),
-                                    .dropout = config->dropout,
-                                    .l2_rate = config->l2_rate };
-    learner_declaration(model, config->seed, config->learning_rate, config->epsilon,
-                        &workshop->declaration);
-    return 0;
+static void declare_options(const struct trainer_config *config, struct optimizer_spec *optimizer)
+{
+    const struct {
+        float value, *to;
+    } numbers[] = {
+        { config->learning_rate, &optimizer->learning_rate },
+        { config->l2_rate, &optimizer->l2_rate },
+        { config->epsilon, &optimizer->epsilon },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(numbers); i++)
+        if (numbers[i].value >= 0)
+            *numbers[i].to = numbers[i].value;
 }
 
 static int open_network(struct workshop *workshop, struct edl_error *error)
 {
     const struct trainer_config *config = workshop->config;
+    const bool named = config->network != NULL;
+    char arguments[128];
     uint32_t n;
     const struct input_spec *inputs = dataset_inputs(workshop->dataset, &n);
-    int r = network_file_open(config->network, &workshop->file, error);
+    int r = check_ngrams(workshop, error);
 
     if (r >= 0)
-        r = network_file_parse(&workshop->file, config->network_arguments, inputs, n,
-                               &workshop->network, error);
+        r = network_file_open(named ? config->network : "ngram_lm", &workshop->file, error);
+    if (r >= 0)
+        r = network_file_parse(&workshop->file,
+                               named ? config->network_arguments
+                                     : default_arguments(config, arguments, sizeof arguments),
+                               inputs, n, &workshop->network, error);
     if (r >= 0)
         r = network_fits_data(workshop->network, inputs, n, error);
     if (r >= 0)
         r = network_declaration(workshop->network, config->seed, &workshop->declaration, error);
-    if (r >= 0 && config->learning_rate >= 0)
-        workshop->declaration.optimizer.learning_rate = config->learning_rate;
-    if (r >= 0 && config->l2_rate >= 0)
-        workshop->declaration.optimizer.l2_rate = config->l2_rate;
-    return r;
+    if (r >= 0)
+        declare_options(config, &workshop->declaration.optimizer);
+    return r < 0 ? r
+                 : device_backend_for(config->device, workshop->network, &workshop->backend, error);
 }
 
 int workshop_open(struct workshop *workshop, const struct trainer_config *config,
@@ -96,7 +143,7 @@ int workshop_open(struct workshop *workshop, const struct trainer_config *config
     if (r >= 0)
         r = dataset_open(config->dataset, &workshop->dataset, error);
     if (r >= 0)
-        r = config->network != NULL ? open_network(workshop, error) : open_ngram(workshop, error);
+        r = open_network(workshop, error);
     progress_init(&workshop->progress, stdout, config->log_period);
     if (r < 0)
         workshop_close(workshop);
@@ -125,7 +172,7 @@ int workshop_prepare_output(const struct workshop *workshop, struct edl_error *e
 
 static uint32_t batch_of(const struct workshop *workshop)
 {
-    const double of_file = workshop->network != NULL ? workshop->network->settings.batch_size : -1;
+    const double of_file = workshop->network->settings.batch_size;
 
     if (workshop->config->batch > 0)
         return (uint32_t)workshop->config->batch;
@@ -137,12 +184,12 @@ static uint64_t dropout_seed(const struct trainer_config *config)
     return config->seed ^ (config->index << 32) ^ (config->incarnation << 48);
 }
 
-static int start_network(struct workshop *workshop, exchange_fn exchange, void *userdata,
-                         struct edl_error *error)
+int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
+                   struct edl_error *error)
 {
     const struct trainer_config *config = workshop->config;
     const struct network_learner_config learner = { .network = workshop->network,
-                                                    .backend = config->backend,
+                                                    .backend = workshop->backend,
                                                     .declaration = workshop->declaration,
                                                     .batch = batch_of(workshop),
                                                     .push_every = (uint32_t)config->push_every,
@@ -152,40 +199,17 @@ static int start_network(struct workshop *workshop, exchange_fn exchange, void *
                                                     .on_batch = progress_batch,
                                                     .batch_userdata = &workshop->progress };
 
-    return network_learner_new(&learner, &workshop->network_learner, error);
-}
-
-int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
-                   struct edl_error *error)
-{
-    const struct trainer_config *config = workshop->config;
-    struct learner_config *learner = &workshop->learner_config;
-
-    if (workshop->network != NULL)
-        return start_network(workshop, exchange, userdata, error);
-    learner->declaration = workshop->declaration;
-    learner->backend = config->backend;
-    learner->batch = batch_of(workshop);
-    learner->push_every = (uint32_t)config->push_every;
-    learner->dropout_seed = dropout_seed(config);
-    learner->exchange = exchange;
-    learner->exchange_userdata = userdata;
-    learner->on_batch = progress_batch;
-    learner->batch_userdata = &workshop->progress;
-    return learner_new(learner, &workshop->learner, error);
+    return network_learner_new(&learner, &workshop->learner, error);
 }
 
 float *const *workshop_held(const struct workshop *workshop)
 {
-    if (workshop->network_learner != NULL)
-        return network_learner_held(workshop->network_learner);
-    return workshop->learner != NULL ? learner_held(workshop->learner) : NULL;
+    return workshop->learner != NULL ? network_learner_held(workshop->learner) : NULL;
 }
 
 void workshop_close(struct workshop *workshop)
 {
-    workshop->learner = learner_free(workshop->learner);
-    workshop->network_learner = network_learner_free(workshop->network_learner);
+    workshop->learner = network_learner_free(workshop->learner);
     workshop->network = network_free(workshop->network);
     network_file_close(&workshop->file);
     workshop->dataset = dataset_free(workshop->dataset);
@@ -194,77 +218,36 @@ void workshop_close(struct workshop *workshop)
 /* ---- samples ---- */
 
 int workshop_read(const struct workshop *workshop, const struct dataset_chunk *chunks,
-                  size_t n_chunks, uint64_t seed, struct lesson *ret, struct edl_error *error)
+                  size_t n_chunks, uint64_t seed, struct sample_set **ret, struct edl_error *error)
 {
-    struct lesson lesson = { 0 };
-    int r =
-        workshop->network != NULL
-            ? dataset_samples(workshop->dataset, chunks, n_chunks, &lesson.set, error)
-            : dataset_read(workshop->dataset, chunks, n_chunks, &lesson.ngrams, &lesson.n, error);
+    int r = dataset_samples(workshop->dataset, chunks, n_chunks, ret, error);
 
-    if (r < 0)
-        return r;
-    if (lesson.set != NULL) {
-        lesson.n = sample_set_n(lesson.set);
-        if (workshop->network->settings.shuffle != 0)
-            sample_set_shuffle(lesson.set, seed);
-    } else {
-        dataset_shuffle(lesson.ngrams, lesson.n, dataset_ngram(workshop->dataset), seed);
-    }
-    *ret = lesson;
-    return 0;
+    if (r >= 0 && workshop->network->settings.shuffle != 0)
+        sample_set_shuffle(*ret, seed);
+    return r;
 }
 
-void lesson_clear(struct lesson *lesson)
-{
-    free(lesson->ngrams);
-    if (lesson->set != NULL)
-        (void)sample_set_free(lesson->set);
-    *lesson = (struct lesson){ 0 };
-}
-
-int workshop_train(struct workshop *workshop, const struct lesson *lesson, size_t *position,
+int workshop_train(struct workshop *workshop, const struct sample_set *samples, size_t *position,
                    uint32_t pass, struct edl_error *error)
 {
-    const volatile sig_atomic_t *stop = workshop->config->stop;
-
-    if (workshop->network != NULL) {
-        network_learner_set_pass(workshop->network_learner, pass);
-        return network_learner_train(workshop->network_learner, lesson->set, position, stop, error);
-    }
-    learner_set_pass(workshop->learner, pass);
-    return learner_train(workshop->learner, lesson->ngrams, lesson->n, position, stop, error);
-}
-
-/* At most max of the held-out samples. */
-static int held_out(const struct workshop *workshop, size_t max, struct lesson *ret,
-                    struct edl_error *error)
-{
-    int r;
-
-    *ret = (struct lesson){ 0 };
-    if (workshop->network == NULL)
-        return dataset_held_out(workshop->dataset, max, &ret->ngrams, &ret->n, error);
-    r = dataset_held_out_samples(workshop->dataset, max, &ret->set, error);
-    if (r >= 0)
-        ret->n = sample_set_n(ret->set);
-    return r;
+    network_learner_set_pass(workshop->learner, pass);
+    return network_learner_train(workshop->learner, samples, position, workshop->config->stop,
+                                 error);
 }
 
 int workshop_baseline(struct workshop *workshop, struct evaluation *ret, struct edl_error *error)
 {
-    struct lesson lesson;
-    int r = held_out(workshop, workshop->config->evaluate_max, &lesson, error);
+    struct sample_set *samples = NULL;
+    int r = dataset_held_out_samples(workshop->dataset, workshop->config->evaluate_max, &samples,
+                                     error);
 
-    if (r >= 0 && workshop->network != NULL) {
-        network_learner_start_values(workshop->network_learner, false);
-        r = network_learner_measure(workshop->network_learner, lesson.set, BASELINE_BATCHES, error);
-        if (r >= 0)
-            r = network_learner_evaluate(workshop->network_learner, lesson.set, ret, error);
-    } else if (r >= 0) {
-        r = learner_evaluate_initial(workshop->learner, lesson.ngrams, lesson.n, ret, error);
-    }
-    lesson_clear(&lesson);
+    if (r < 0)
+        return r;
+    network_learner_start_values(workshop->learner, false);
+    r = network_learner_measure(workshop->learner, samples, BASELINE_BATCHES, error);
+    if (r >= 0)
+        r = network_learner_evaluate(workshop->learner, samples, ret, error);
+    (void)sample_set_free(samples);
     return r;
 }
 
@@ -298,32 +281,31 @@ static int measure_averages(struct workshop *workshop, struct edl_error *error)
     struct sample_set *samples = NULL;
     int r;
 
-    if (!network_learner_has_averages(workshop->network_learner))
+    if (!network_learner_has_averages(workshop->learner))
         return 0;
     r = read_some(workshop, &samples, error);
     if (r < 0)
         return r;
     sample_set_shuffle(samples, workshop->config->seed);
-    r = network_learner_measure(workshop->network_learner, samples, RESULT_BATCHES, error);
+    r = network_learner_measure(workshop->learner, samples, RESULT_BATCHES, error);
     (void)sample_set_free(samples);
     return r;
 }
 
 int workshop_result(struct workshop *workshop, struct evaluation *ret, struct edl_error *error)
 {
-    struct lesson lesson;
-    int r = held_out(workshop, workshop->config->evaluate_max, &lesson, error);
+    struct sample_set *samples = NULL;
+    int r = dataset_held_out_samples(workshop->dataset, workshop->config->evaluate_max, &samples,
+                                     error);
 
-    if (r >= 0 && workshop->network != NULL) {
-        r = network_learner_pull(workshop->network_learner, error);
-        if (r >= 0)
-            r = measure_averages(workshop, error);
-        if (r >= 0)
-            r = network_learner_evaluate(workshop->network_learner, lesson.set, ret, error);
-    } else if (r >= 0) {
-        r = learner_evaluate(workshop->learner, lesson.ngrams, lesson.n, ret, error);
-    }
-    lesson_clear(&lesson);
+    if (r < 0)
+        return r;
+    r = network_learner_pull(workshop->learner, error);
+    if (r >= 0)
+        r = measure_averages(workshop, error);
+    if (r >= 0)
+        r = network_learner_evaluate(workshop->learner, samples, ret, error);
+    (void)sample_set_free(samples);
     return r;
 }
 
@@ -338,10 +320,7 @@ int workshop_save(struct workshop *workshop, char *ret_path, size_t size, struct
     if ((size_t)snprintf(words, sizeof words, "%s/word_dict", folder) >= sizeof words)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s/word_dict", folder);
     word_dict = access(words, R_OK) == 0 ? words : NULL;
-    if (workshop->network != NULL)
-        return network_save(workshop->network, &workshop->file,
-                            network_learner_values(workshop->network_learner), word_dict, NULL,
-                            ret_path, error);
-    return model_file_save(ret_path, &workshop->declaration, learner_params(workshop->learner),
-                           word_dict, error);
+    return network_save(workshop->network, &workshop->file,
+                        network_learner_values(workshop->learner), word_dict, NULL, ret_path,
+                        error);
 }

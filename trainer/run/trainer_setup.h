@@ -3,7 +3,6 @@
 #pragma once
 
 #include "trainer/data/dataset.h"
-#include "trainer/learn/learner.h"
 #include "trainer/model/network_files.h"
 #include "trainer/learn/network_learner.h"
 #include "trainer/run/progress.h"
@@ -16,19 +15,11 @@ struct workshop {
     const struct trainer_config *config;
     struct dataset *dataset;
     struct declaration declaration;
-    struct learner_config learner_config;
-    struct learner *learner; /* of the n-gram model, or */
     struct network_file file;
-    struct network *network; /* of a network that --config names */
-    struct network_learner *network_learner;
+    struct network *network;
+    const struct edl_backend *backend;
+    struct network_learner *learner;
     struct progress progress;
-};
-
-/* Samples of some chunks, in the order they are trained. */
-struct lesson {
-    int32_t *ngrams; /* of the n-gram model */
-    struct sample_set *set;
-    size_t n;
 };
 
 /* workshop_open - data set and declaration; the learner follows when it is known where the
@@ -39,13 +30,12 @@ int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userda
                    struct edl_error *error);
 void workshop_close(struct workshop *workshop);
 
-/* workshop_read - samples, shuffled by the seed; the caller's, for lesson_clear */
+/* workshop_read - samples, shuffled by the seed; the caller's, for sample_set_free */
 int workshop_read(const struct workshop *workshop, const struct dataset_chunk *chunks,
-                  size_t n_chunks, uint64_t seed, struct lesson *ret, struct edl_error *error);
-void lesson_clear(struct lesson *lesson);
+                  size_t n_chunks, uint64_t seed, struct sample_set **ret, struct edl_error *error);
 
-/* workshop_train - as learner_train; what is trained is of this pass */
-int workshop_train(struct workshop *workshop, const struct lesson *lesson, size_t *position,
+/* workshop_train - as network_learner_train; what is trained is of this pass */
+int workshop_train(struct workshop *workshop, const struct sample_set *samples, size_t *position,
                    uint32_t pass, struct edl_error *error);
 
 /* workshop_baseline - the start values on the samples of workshop_result; samples 0 when there are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mirror.c - an array in the program's memory and its image in a back-end's */
-#include "trainer/learn/mirror.h"
+#include "kernels/mirror.h"
 
 #include <stdlib.h>
 
