@@ -102,7 +102,7 @@ static void train(struct school *s, int passes)
     for (int pass = 0; pass < passes; pass++) {
         size_t position = 0;
 
-        network_learner_set_pass(s->learner, (uint32_t)pass);
+        network_learner_set_lesson(s->learner, (uint32_t)pass, 0);
         if (network_learner_train(s->learner, s->samples, &position, NULL, &error) < 0)
             fail_msg("%s", error.text);
         assert_int_equal(position, sample_set_n(s->samples));

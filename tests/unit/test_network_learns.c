@@ -70,7 +70,7 @@ static double learnt(const char *name, const char *arguments, const struct lesso
         size_t position = 0;
 
         sample_set_shuffle(lessons->train, pass + 1);
-        network_learner_set_pass(learner, pass);
+        network_learner_set_lesson(learner, pass, 0);
         assert_int_equal(network_learner_train(learner, lessons->train, &position, NULL, NULL), 0);
     }
     assert_int_equal(network_learner_pull(learner, NULL), 0);

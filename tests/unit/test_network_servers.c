@@ -76,7 +76,7 @@ static struct network_learner *learn(const struct course *course, exchange_fn ex
         struct edl_error error = { 0 };
         size_t position = 0;
 
-        network_learner_set_pass(learner, pass);
+        network_learner_set_lesson(learner, pass, 0);
         if (network_learner_train(learner, course->samples, &position, NULL, &error) < 0)
             fail_msg("%s", error.text);
     }

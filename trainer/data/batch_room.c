@@ -91,15 +91,8 @@ static void clear(struct batch_room *room, uint32_t n)
     }
 }
 
-void sample_set_batch(const struct sample_set *set, size_t first, uint32_t n,
-                      struct batch_room *room, struct batch *ret)
+static void take_batch(const struct batch_room *room, uint32_t n, struct batch *ret)
 {
-    clear(room, n);
-    for (uint32_t i = 0; i < n; i++) {
-        size_t size;
-
-        add_sample(room, i, sample_set_record(set, first + i, &size));
-    }
     *ret = (struct batch){ .n = n, .n_slots = room->n_inputs };
     for (uint32_t s = 0; s < room->n_inputs; s++) {
         const struct slot_room *slot = &room->slots[s];
@@ -110,4 +103,28 @@ void sample_set_batch(const struct sample_set *set, size_t first, uint32_t n,
             .values = input_is_dense(room->inputs[s].kind) ? slot->words : NULL,
         };
     }
+}
+
+void sample_set_batch(const struct sample_set *set, size_t first, uint32_t n,
+                      struct batch_room *room, struct batch *ret)
+{
+    clear(room, n);
+    for (uint32_t i = 0; i < n; i++) {
+        size_t size;
+
+        add_sample(room, i, sample_set_record(set, first + i, &size));
+    }
+    take_batch(room, n, ret);
+}
+
+void sample_set_pick(const struct sample_set *set, const uint64_t *indices, uint32_t n,
+                     struct batch_room *room, struct batch *ret)
+{
+    clear(room, n);
+    for (uint32_t i = 0; i < n; i++) {
+        size_t size;
+
+        add_sample(room, i, sample_set_record(set, (size_t)indices[i], &size));
+    }
+    take_batch(room, n, ret);
 }

@@ -50,3 +50,7 @@ struct batch_room *batch_room_free(struct batch_room *room);
  * has so many samples. */
 void sample_set_batch(const struct sample_set *set, size_t first, uint32_t n,
                       struct batch_room *room, struct batch *ret);
+
+/* sample_set_pick - the same of samples indices[n] of the set's order, each below sample_set_n */
+void sample_set_pick(const struct sample_set *set, const uint64_t *indices, uint32_t n,
+                     struct batch_room *room, struct batch *ret);

@@ -18,6 +18,7 @@
 #include "trainer/network/random_batch.h"
 #include "trainer/learn/network_begin.h"
 #include "trainer/learn/network_learner_internal.h"
+#include "trainer/learn/step_seed.h"
 
 #define SPREAD 0.1f         /* at least, of the values before the step */
 #define GRADIENT_OFF 1e-3   /* of its length, in f32 */
@@ -204,14 +205,15 @@ static int find_exact(struct check *check, struct edl_error *error)
                                         .ops = tensor_ops_f64(),
                                         .batch_max = check->config->batch->n,
                                         .whole_tables = true };
+    const struct step_place first = { 0 };
     struct plan_result result;
     int r = plan_new(&config, &check->plan, error);
 
     if (r >= 0)
         r = plan_batch(check->plan, check->config->batch, error);
     if (r >= 0)
-        plan_step(check->plan, (void *const *)check->before,
-                  learner_step_seed(check->config->seed, 1), (void *const *)check->exact, &result);
+        plan_step(check->plan, (void *const *)check->before, step_seed(check->config->seed, &first),
+                  (void *const *)check->exact, &result);
     return r;
 }
 

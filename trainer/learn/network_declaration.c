@@ -130,3 +130,9 @@ int network_declaration(const struct network *network, uint64_t seed, struct dec
     }
     return 0;
 }
+
+void network_declare_dense(struct declaration *declaration)
+{
+    for (uint32_t p = 0; p < declaration->n_params; p++)
+        declaration->params[p].sparse = 0;
+}

@@ -40,7 +40,9 @@ struct network_learner_config {
     struct declaration declaration;    /* network_declaration's */
     uint32_t batch;
     uint32_t push_every;
-    uint64_t dropout_seed;
+    uint64_t dropout_seed; /* the job's: step_seed.h */
+    bool all_dense;        /* no parameter is sparse, and gradients are always summed: for a group
+                              whose members keep whole values (network_declare_dense) */
     exchange_fn exchange;
     void *exchange_userdata;
     learner_batch_fn on_batch; /* may be NULL; its cost is the mean of the batch */
@@ -54,6 +56,9 @@ struct network_learner_config {
 int network_declaration(const struct network *network, uint64_t seed, struct declaration *ret,
                         struct edl_error *error);
 
+/* network_declare_dense - without sparse parameters: each is exchanged whole */
+void network_declare_dense(struct declaration *declaration);
+
 /* network_learner_new - -EINVAL: what is asked for; -ENOMEM: it does not fit; *ret is the caller's
  */
 int network_learner_new(const struct network_learner_config *config, struct network_learner **ret,
@@ -61,10 +66,27 @@ int network_learner_new(const struct network_learner_config *config, struct netw
 /* network_learner_free - NULL is fine; returns NULL */
 struct network_learner *network_learner_free(struct network_learner *learner);
 
-/* network_learner_set_pass - what is trained from now on is of this pass; 0 at first */
-void network_learner_set_pass(struct network_learner *learner, uint32_t pass);
+/* network_learner_set_lesson - training goes on in this pass, with samples of this number
+ * (step_seed.h); 0 and 0 at first */
+void network_learner_set_lesson(struct network_learner *learner, uint32_t pass, uint64_t lesson);
 
-/* network_learner_steps - taken so far; the dropout of the next one follows from it */
+/* network_learner_gradient - adds the gradient of a micro-batch, samples indices[n] of the set, to
+ * the sums; the only place from which gradients leave seed: of its dropout (step_seed). A set of
+ * one micro-batch, without all_dense, has its gradient in place of sums. -EINVAL, -ENOMEM: as
+ * plan_batch; -EDOM, -EIO: as network_learner_train. */
+int network_learner_gradient(struct network_learner *learner, const struct sample_set *samples,
+                             const uint64_t *indices, uint32_t n, uint64_t seed,
+                             struct edl_error *error);
+
+/* network_learner_clear - sums of nothing */
+void network_learner_clear(struct network_learner *learner);
+
+/* network_learner_sums - f32[rows, columns] of each parameter that is declared, in the program's
+ * memory; they may be written to until the next gradient. -EIO. */
+int network_learner_sums(struct network_learner *learner, float *const **ret,
+                         struct edl_error *error);
+
+/* network_learner_steps - micro-batches so far, also of the training that this one goes on with */
 uint64_t network_learner_steps(const struct network_learner *learner);
 void network_learner_set_steps(struct network_learner *learner, uint64_t steps);
 

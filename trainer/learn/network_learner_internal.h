@@ -34,6 +34,8 @@ struct network_learner {
     struct batch_room *room;
     uint64_t steps, batches;
     uint32_t pass;
+    uint64_t lesson;
+    uint64_t *indices; /* [batch] of a walk */
     bool dense_valid;
     /* [params of the network]; closed: a static one has no gradient */
     struct mirror *values, *gradients, *sums;
@@ -60,13 +62,15 @@ void learner_close_memory(struct network_learner *l);
  * put them; dense_only: sparse ones are not complete there */
 void learner_upload_values(const struct network_learner *l, bool dense_only);
 
+/* learner_sums - gradients are summed over micro-batches; else that of the only one is the sum */
+static inline bool learner_sums(const struct network_learner *l)
+{
+    return l->config.push_every > 1 || l->config.all_dense;
+}
+
 /* learner_check_backend - a device that has failed stays so, and what came from it is nothing; -EIO
  */
 int learner_check_backend(const struct network_learner *l, struct edl_error *error);
-
-/* learner_step_seed - of a step's dropout, from 1 on: different for every step of every trainer,
- * the same when a run is repeated */
-uint64_t learner_step_seed(uint64_t dropout_seed, uint64_t step);
 
 /* learner_batch_at - samples of the batch that begins at position */
 uint32_t learner_batch_at(const struct network_learner *l, size_t position, size_t end);

@@ -19,7 +19,7 @@ size_t learner_values_of(const struct network_learner *l, uint32_t p)
 static bool open_gradient(struct network_learner *l, uint32_t p)
 {
     const size_t bytes = learner_values_of(l, p) * sizeof(float);
-    const bool grouped = l->config.push_every > 1;
+    const bool grouped = learner_sums(l);
 
     if (!mirror_open(&l->gradients[p], l->backend, bytes) ||
         (grouped && !mirror_open(&l->sums[p], l->backend, bytes)))
@@ -55,7 +55,7 @@ static bool open_rows(struct network_learner *l, uint32_t p)
     const size_t ids = spec->rows * sizeof(uint32_t);
     struct rows *rows = &l->rows[l->n_rows];
 
-    if (!spec->sparse)
+    if (!spec->sparse || l->config.all_dense)
         return true;
     *rows = (struct rows){ .param = p, .declared = l->declared[p], .columns = spec->columns };
     l->n_rows++;
@@ -86,6 +86,7 @@ int learner_open_memory(struct network_learner *l, struct edl_error *error)
     l->back = xcalloc(n, sizeof *l->back);
     l->rows = xcalloc(n, sizeof *l->rows);
     l->exchange_rows = xcalloc(n, sizeof *l->exchange_rows);
+    l->indices = xcalloc(l->config.batch, sizeof *l->indices);
     l->room = batch_room_new(l->network->inputs, l->network->n_inputs);
     for (uint32_t p = 0; p < n; p++)
         if (!open_param(l, p, &n_declared) || !open_rows(l, p))
@@ -126,6 +127,7 @@ void learner_close_memory(struct network_learner *l)
     free(l->back);
     free(l->rows);
     free(l->exchange_rows);
+    free(l->indices);
     if (l->room != NULL)
         l->room = batch_room_free(l->room);
 }
@@ -133,7 +135,7 @@ void learner_close_memory(struct network_learner *l)
 void learner_upload_values(const struct network_learner *l, bool dense_only)
 {
     for (uint32_t p = 0; p < l->network->n_params; p++)
-        if (!dense_only || !l->network->params[p].spec.sparse)
+        if (!dense_only || l->config.all_dense || !l->network->params[p].spec.sparse)
             mirror_upload(&l->values[p], l->backend, learner_values_of(l, p) * sizeof(float));
 }
 

@@ -82,7 +82,7 @@ int study_network(struct study *s, struct edl_error *error)
     return r;
 }
 
-/* Trainers draw their own dropout and go through their samples in their own order. */
+/* Trainers that a person has started have data of their own: its number is theirs. */
 static uint64_t seed_of(const struct network_job *job)
 {
     return job->seed ^ job->trainer_id << 32;
@@ -533,7 +533,7 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
     int r;
 
     shuffle(s, pass);
-    network_learner_set_pass(s->learner, (uint32_t)pass);
+    network_learner_set_lesson(s->learner, (uint32_t)pass, 0);
     progress_pass(&s->progress, (int64_t)pass);
     r = train_samples(s, pass, error);
     if (r < 0)

@@ -271,14 +271,16 @@ static int start(struct trainer *trainer, struct edl_error *error)
 }
 
 /* Trains until the end of the samples, over any number of broken connections. */
-static int train_samples(struct trainer *trainer, const struct sample_set *samples, uint32_t pass,
-                         struct edl_error *error)
+static int train_samples(struct trainer *trainer, const struct sample_set *samples,
+                         const struct task *task, struct edl_error *error)
 {
+    const struct dataset_chunk *first = task->n_chunks > 0 ? task->chunks : NULL;
+    const uint32_t pass = (uint32_t)MAX_OF(task->pass_number, 0);
     size_t position = 0;
     int r;
 
-    while (
-        worth_retrying(r = workshop_train(&trainer->workshop, samples, &position, pass, error))) {
+    while (worth_retrying(
+        r = workshop_train(&trainer->workshop, samples, &position, pass, first, error))) {
         log_warning("%s; connecting again", error->text);
         r = connect_servers(trainer, trainer->config->reconnect_us, error);
         if (r < 0)
@@ -334,7 +336,7 @@ static int do_task(struct trainer *trainer, const struct task *task, struct edl_
         return r;
     progress_pass(&trainer->workshop.progress, task->pass_number);
     trainer->has_task = true;
-    r = train_samples(trainer, samples, (uint32_t)MAX_OF(task->pass_number, 0), error);
+    r = train_samples(trainer, samples, task, error);
     trainer->has_task = false;
     (void)sample_set_free(samples);
     if (r < 0) {

@@ -22,7 +22,7 @@ static int train_chunk(struct workshop *workshop, const struct dataset_chunk *ch
     int r = workshop_read(workshop, chunk, 1, seed ^ chunk->offset, &samples, error);
 
     if (r >= 0)
-        r = workshop_train(workshop, samples, &position, (uint32_t)pass, error);
+        r = workshop_train(workshop, samples, &position, (uint32_t)pass, chunk, error);
     (void)sample_set_free(samples);
     return r;
 }

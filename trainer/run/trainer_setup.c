@@ -13,6 +13,7 @@
 #include "shared/macro.h"
 #include "trainer/data/sample_set.h"
 #include "trainer/learn/device.h"
+#include "trainer/learn/step_seed.h"
 #include "trainer/model/model_file.h"
 #include "trainer/network/network.h"
 
@@ -179,11 +180,6 @@ static uint32_t batch_of(const struct workshop *workshop)
     return of_file >= 1 ? (uint32_t)of_file : 32;
 }
 
-static uint64_t dropout_seed(const struct trainer_config *config)
-{
-    return config->seed ^ (config->index << 32) ^ (config->incarnation << 48);
-}
-
 int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
                    struct edl_error *error)
 {
@@ -193,7 +189,7 @@ int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userda
                                                     .declaration = workshop->declaration,
                                                     .batch = batch_of(workshop),
                                                     .push_every = (uint32_t)config->push_every,
-                                                    .dropout_seed = dropout_seed(config),
+                                                    .dropout_seed = config->seed,
                                                     .exchange = exchange,
                                                     .exchange_userdata = userdata,
                                                     .on_batch = progress_batch,
@@ -228,9 +224,10 @@ int workshop_read(const struct workshop *workshop, const struct dataset_chunk *c
 }
 
 int workshop_train(struct workshop *workshop, const struct sample_set *samples, size_t *position,
-                   uint32_t pass, struct edl_error *error)
+                   uint32_t pass, const struct dataset_chunk *first, struct edl_error *error)
 {
-    network_learner_set_pass(workshop->learner, pass);
+    network_learner_set_lesson(workshop->learner, pass,
+                               first != NULL ? step_lesson(first->path, first->offset) : 0);
     return network_learner_train(workshop->learner, samples, position, workshop->config->stop,
                                  error);
 }

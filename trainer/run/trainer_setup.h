@@ -34,9 +34,10 @@ void workshop_close(struct workshop *workshop);
 int workshop_read(const struct workshop *workshop, const struct dataset_chunk *chunks,
                   size_t n_chunks, uint64_t seed, struct sample_set **ret, struct edl_error *error);
 
-/* workshop_train - as network_learner_train; what is trained is of this pass */
+/* workshop_train - as network_learner_train, of a pass; first: the chunk whose records come first,
+ * from which the seeds of their dropout follow, whoever trains them; NULL: there is none */
 int workshop_train(struct workshop *workshop, const struct sample_set *samples, size_t *position,
-                   uint32_t pass, struct edl_error *error);
+                   uint32_t pass, const struct dataset_chunk *first, struct edl_error *error);
 
 /* workshop_baseline - the start values on the samples of workshop_result; samples 0 when there are
  * none */
