@@ -140,6 +140,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = datasets_init(scheduler, error);
     if (r == 0)
+        r = history_reads_init(scheduler, error);
+    if (r == 0)
         r = database_check_init(scheduler, error);
     if (r == 0)
         r = peers_new(scheduler->event, PEER_WAIT_US, &scheduler->peers, error);
@@ -183,6 +185,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     listeners_close(&scheduler->listeners); /* answers 503 to requests that still wait */
     api_workspaces_done(scheduler);
     datasets_done(scheduler);
+    history_reads_done(scheduler);
     database_check_done(scheduler);
     file_reads_done(scheduler);
     sessions_done(scheduler);
@@ -198,6 +201,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     metrics_done(&scheduler->metrics);
     machines_done(&scheduler->machines);
     progresses_done(&scheduler->progresses);
+    job_series_done(&scheduler->series);
     degraded_done(scheduler);
     pulse_done(&scheduler->pulse);
     leaving_done(&scheduler->leaving);

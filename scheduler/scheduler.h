@@ -23,6 +23,8 @@
 #include "scheduler/cluster_clock.h"
 #include "scheduler/core/core.h"
 #include "scheduler/degraded.h"
+#include "scheduler/history/job_series.h"
+#include "scheduler/history/reads.h"
 #include "scheduler/metrics.h"
 #include "scheduler/nodes/file_reads.h"
 #include "scheduler/nodes/leaving.h"
@@ -78,8 +80,10 @@ struct scheduler {
     struct dispatch dispatch;     /* requests that wait until it is their turn */
     struct body_reads body_reads; /* large bodies, on their way there */
     struct metrics metrics;
-    struct machines machines;     /* the figures of nodes' machines besides their offers */
-    struct progresses progresses; /* of processes, as their nodes report them */
+    struct machines machines;       /* the figures of nodes' machines besides their offers */
+    struct progresses progresses;   /* of processes, as their nodes report them */
+    struct job_series_table series; /* how running jobs go */
+    struct history_reads history_reads;
     struct workspaces workspaces;
     struct datasets datasets;     /* on their way */
     struct file_reads file_reads; /* likewise, from nodes to people */

@@ -256,6 +256,7 @@ int state_load(struct scheduler *scheduler, struct edl_error *error)
     }
     join_tokens_done(&before);
     loaded_done(&old);
+    job_series_done(&scheduler->series); /* what is stored is read back when its job is heard of */
     scheduler->users = loaded.users;
     scheduler->groups = loaded.groups;
     scheduler->cluster = loaded.cluster;

@@ -468,6 +468,8 @@ int scheduler_turn(struct scheduler *scheduler)
     records.answers = answers = idempotency_seal(scheduler, &records.n_answers);
     records.accounts = users_pending(scheduler->users, &records.n_accounts);
     records.tokens = tokens = join_tokens_seal(scheduler, &records.n_tokens);
+    records.begun = scheduler->committed ? NULL : scheduler->cluster;
+    job_series_seal(scheduler, &records);
     datasets_slice(scheduler, &records);
     r = store_commit(scheduler->store, &records, &error);
     api_rendezvous_forget(scheduler);
@@ -479,6 +481,7 @@ int scheduler_turn(struct scheduler *scheduler)
     }
     scheduler->committed = true;
     cluster_clock_stored(&scheduler->clock, &records);
+    job_series_stored(&scheduler->series);
     degraded_committed(scheduler);
     n_notices = collect_notices(records.effects, records.n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);

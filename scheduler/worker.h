@@ -10,7 +10,7 @@
  * The thread is made with the first job. Where none can be made, jobs are done in the loop.
  *
  * Used by: workspaces.c (disks), peer.c and account_numbers.c (accounts),
- * datasets.c, body_reads.c (JSON). Tests:
+ * datasets.c, body_reads.c (JSON), history/reads.c (many rows). Tests:
  * tests/unit/test_worker.c. */
 #pragma once
 

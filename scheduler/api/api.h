@@ -135,6 +135,10 @@ void api_services_list(struct http_request *request, void *userdata);
 void api_events(struct http_request *request, void *userdata);
 void api_job_events(struct http_request *request, void *userdata);
 
+/* api/history.c */
+void api_history_allocation(struct http_request *request, void *userdata);
+void api_job_history(struct http_request *request, void *userdata);
+
 /* api/resizes.c */
 void api_job_resizes(struct http_request *request, void *userdata);
 

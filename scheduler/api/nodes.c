@@ -430,6 +430,7 @@ void api_node_report(struct http_request *request, void *userdata)
         note_silence(scheduler, node, body, &report);
         progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"),
                         clock_instant().now_us);
+        job_series_report(scheduler, &report);
         reply_report(scheduler, request, node);
     }
     if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */

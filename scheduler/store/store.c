@@ -144,6 +144,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_FORGOTTEN_RENDEZVOUS] = "DELETE FROM rendezvous WHERE job_id=?1",
     [ST_FORGOTTEN_QUEUE_END] = "DELETE FROM queue_end WHERE job_id=?1",
     [ST_FORGOTTEN_QUEUE] = "DELETE FROM queue WHERE job_id=?1",
+    [ST_FORGOTTEN_SERIES] = "DELETE FROM job_series WHERE job_id=?1",
     [ST_FORGOTTEN_ROW] = "DELETE FROM job WHERE id=?1",
     [ST_FORGOTTEN_DONE] = "DELETE FROM forgotten WHERE job_id=?1",
     [ST_JOB_ALL] = "SELECT {job} FROM job WHERE archived = 0 ORDER BY id",
@@ -162,6 +163,7 @@ static const char *const statement_texts[ST_N] = {
                    " kept_bytes = 512 + length(CAST(reason AS BLOB)) + length(CAST(slots AS BLOB))"
                    " + ifnull(length(CAST(metrics AS BLOB)), 0)"
                    " + 256 * (SELECT count(*) FROM process WHERE job_id = job.id)"
+                   " + ifnull((SELECT length(points) FROM job_series WHERE job_id = job.id), 0)"
                    " WHERE id = ?1 AND archived = 0",
     [ST_DOCUMENT_OF] = "SELECT user, json_replace(spec, '$.name', '', '$.array.index', 0)"
                        " FROM job WHERE id = ?1 AND archived = 0",
@@ -252,6 +254,23 @@ static const char *const statement_texts[ST_N] = {
                          "ifnull((SELECT max(epoch) << ?2 FROM epoch WHERE epoch < e.epoch), 0))),"
                          " 0) FROM epoch AS e WHERE e.epoch << ?2 > ?1",
     [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
+    [ST_HELD_NOW] = "SELECT since_us, processes, cpu_millicores, gpus FROM held_now"
+                    " WHERE job_id = ?1 AND role = ?2",
+    [ST_HELD_ADD] = "INSERT INTO held (job_id, role, user, since_us, until_us, processes,"
+                    " cpu_millicores, gpus) SELECT job_id, role, user, since_us, ?3, processes,"
+                    " cpu_millicores, gpus FROM held_now"
+                    " WHERE job_id = ?1 AND role = ?2 AND since_us < ?3",
+    [ST_HELD_PUT] = "INSERT OR REPLACE INTO held_now (job_id, role, user, since_us, processes,"
+                    " cpu_millicores, gpus) VALUES (?1,?2,?3,?4,?5,?6,?7)",
+    [ST_HELD_DROP] = "DELETE FROM held_now WHERE job_id = ?1 AND role = ?2",
+    /* the newest row stays: it tells how many there were */
+    [ST_HELD_TRIM] = "DELETE FROM held WHERE id IN (SELECT id FROM held ORDER BY id LIMIT ?1)"
+                     " AND id < (SELECT max(id) FROM held)"
+                     " AND (id <= (SELECT max(id) FROM held) - ?2 OR until_us < ?3)",
+    [ST_SERIES_PUT] = "INSERT OR REPLACE INTO job_series (job_id, rate_of, cost_name, period_us,"
+                      " points) VALUES (?1,?2,?3,?4,?5)",
+    [ST_SERIES_OF] =
+        "SELECT rate_of, cost_name, period_us, points FROM job_series WHERE job_id = ?1",
     [ST_TAIL_SEQUENCE] = "SELECT ifnull(max(sequence), 0) FROM log_tail",
     [ST_TAIL_BYTES] = "SELECT bytes FROM log_bytes",
     [ST_TAIL_TRIM] = "DELETE FROM log_tail WHERE (job_id, role, idx, incarnation) IN"
@@ -408,6 +427,10 @@ static int write_turn(struct store *store, const struct turn_records *records,
         return r;
     for (size_t i = 0; r == 0 && i < records->n_effects; i++)
         r = store_put_effect(store, &records->effects[i], error);
+    if (r == 0)
+        r = store_put_held(store, records, error);
+    if (r == 0)
+        r = store_put_series(store, records, error);
     for (size_t i = 0; r == 0 && i < records->n_tails; i++)
         r = put_tail(store, &records->tails[i], error);
     for (size_t i = 0; r == 0 && i < records->n_answers; i++)
@@ -441,12 +464,13 @@ int store_commit(struct store *store, const struct turn_records *records, struct
 {
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
     size_t n_records = records->n_tails + records->n_answers + records->n_accounts +
-                       records->n_tokens + records->tasks.n + records->tasks.dropped;
+                       records->n_tokens + records->tasks.n + records->tasks.dropped +
+                       records->n_series;
     int r;
 
     for (size_t i = 0; i < records->n_effects; i++)
         n_records += is_record(records->effects[i].kind);
-    if (n_records == 0 && !store->rest)
+    if (n_records == 0 && records->begun == NULL && !store->rest)
         return 0;
     r = write_turn(store, records, error);
     store->last_commit = r;

@@ -160,6 +160,18 @@ struct stored_tasks {
 /* store_chunks_text - a task's chunks as its row has them; the caller's. Pure: a worker may. */
 char *store_chunks_text(const struct task *task);
 
+/* How a job went, as a few points over its time. */
+struct stored_series {
+    uint64_t job_id;
+    const char *rate_of, *cost_name; /* borrowed during the call; "" none */
+    uint64_t period_us;
+    const char *points; /* JSON; the same */
+};
+/* store_series - of a job. 1 and fn was called; 0: there is none */
+typedef void (*store_series_fn)(const struct stored_series *series, void *userdata);
+int store_series(struct store *store, uint64_t job_id, store_series_fn fn, void *userdata,
+                 struct edl_error *error);
+
 /* The records of a turn; all borrowed during store_commit. */
 struct turn_records {
     const struct effect *effects;
@@ -175,6 +187,10 @@ struct turn_records {
     const struct stored_token *tokens;
     size_t n_tokens;
     struct stored_tasks tasks;
+    const struct stored_series *series;
+    size_t n_series;
+    const struct cluster *begun; /* of the first commit of a run: what each of its jobs holds is
+                                    looked at, and not only what changed; NULL of later ones */
     const struct elapsed_record *clock; /* written along with them; NULL: as it is */
 };
 

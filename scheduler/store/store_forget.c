@@ -71,9 +71,9 @@ static int delete_some(struct store *store, enum statement which, uint64_t job_i
 
 static int delete_rest(struct store *store, uint64_t job_id, bool whole, struct edl_error *error)
 {
-    static const enum statement rest[] = { ST_FORGOTTEN_DONE, ST_FORGOTTEN_RENDEZVOUS,
+    static const enum statement rest[] = { ST_FORGOTTEN_DONE,      ST_FORGOTTEN_RENDEZVOUS,
                                            ST_FORGOTTEN_QUEUE_END, ST_FORGOTTEN_QUEUE,
-                                           ST_FORGOTTEN_ROW };
+                                           ST_FORGOTTEN_SERIES,    ST_FORGOTTEN_ROW };
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < (whole ? ELEMENTS(rest) : 1); i++) {

@@ -69,6 +69,7 @@ enum statement {
     ST_FORGOTTEN_RENDEZVOUS,
     ST_FORGOTTEN_QUEUE_END,
     ST_FORGOTTEN_QUEUE,
+    ST_FORGOTTEN_SERIES,
     ST_FORGOTTEN_ROW,
     ST_FORGOTTEN_DONE,
     ST_ARCHIVE,
@@ -110,6 +111,13 @@ enum statement {
     ST_EVENT_OLDEST,
     ST_EVENT_SKIPPED,
     ST_EVENT_TRIM,
+    ST_HELD_NOW,
+    ST_HELD_ADD,
+    ST_HELD_PUT,
+    ST_HELD_DROP,
+    ST_HELD_TRIM,
+    ST_SERIES_PUT,
+    ST_SERIES_OF,
     ST_TAIL_SEQUENCE,
     ST_TAIL_BYTES,
     ST_TAIL_TRIM,
@@ -143,6 +151,7 @@ struct store {
     uint64_t commit_failures;
     struct store_history history;
     uint64_t audit_rests_until_us; /* no line of the audit log is too old before */
+    uint64_t held_added;           /* rows of held, in this turn */
     bool sweeping;                 /* there may be forgotten jobs with rows left */
     bool trimming;                 /* the archive is beyond its bounds */
     bool rest;                     /* store_has_rest */
@@ -250,6 +259,15 @@ int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
  * 1 with *ret, its id; 0: there is no such job, or it is archived */
 int store_share_document(struct store *store, uint64_t job_id, uint64_t *ret,
                          struct edl_error *error);
+
+/* store_put_held - after the turn's processes, inside the caller's transaction: what their jobs
+ * hold now, where it is other than before; spans that are too many or too old go */
+int store_put_held(struct store *store, const struct turn_records *records,
+                   struct edl_error *error);
+
+/* store_put_series - how some jobs went, in the place of what was stored of them */
+int store_put_series(struct store *store, const struct turn_records *records,
+                     struct edl_error *error);
 
 /* store_log_bytes - of all kept ends of logs; 0 when it cannot be read */
 uint64_t store_log_bytes(const struct store *store);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_held.c - who held what over time: a row for each span in which it stayed the same
+ *
+ * A role of a job holds what its processes were granted, until each was seen gone. Written in the
+ * transaction that changes it, so both agree after any end of the scheduler. Most saves of a
+ * process change nothing of it: they cost one look at a row. */
+#include <string.h>
+#include <utlist.h>
+
+#include "scheduler/core/core.h"
+#include "scheduler/store/store_internal.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+/* Each job makes some four events: with a quarter of their number spans reach as far back. */
+#define EVENTS_PER_SPAN 4
+#define TRIM_LEAST 64 /* spans that may go with a turn, besides twice those it adds */
+
+struct amount {
+    uint64_t processes, cpu_millicores, gpus;
+};
+
+static struct amount amount_of(const struct job *job, uint32_t role)
+{
+    uint64_t n = job->counts[role].live;
+    const struct role_spec *spec = &job->spec->roles[role];
+
+    return (struct amount){ .processes = n,
+                            .cpu_millicores = n * spec->cpu_millicores,
+                            .gpus = n * spec->gpus };
+}
+
+/* 1 with what the role held until now; 0: nothing. */
+static int held_until_now(struct store *store, uint64_t job_id, uint32_t role, struct amount *ret,
+                          struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_HELD_NOW];
+    int step, r = 0;
+
+    store_bind_u64(statement, 1, job_id);
+    store_bind_u64(statement, 2, role);
+    step = sqlite3_step(statement);
+    if (step == SQLITE_ROW) {
+        *ret = (struct amount){ .processes = store_column_u64(statement, 1),
+                                .cpu_millicores = store_column_u64(statement, 2),
+                                .gpus = store_column_u64(statement, 3) };
+        r = 1;
+    } else if (step != SQLITE_DONE) {
+        r = store_error(store, "reading what a job holds", error);
+    }
+    (void)sqlite3_reset(statement);
+    return r;
+}
+
+static int end_span(struct store *store, uint64_t job_id, uint32_t role, uint64_t now_us,
+                    struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_HELD_ADD];
+
+    store_bind_u64(statement, 1, job_id);
+    store_bind_u64(statement, 2, role);
+    store_bind_u64(statement, 3, now_us);
+    store->held_added++;
+    return store_step_done(store, ST_HELD_ADD, error);
+}
+
+static int put_role(struct store *store, const struct job *job, uint32_t role, uint64_t now_us,
+                    struct edl_error *error)
+{
+    struct amount now = amount_of(job, role), before = { 0 };
+    enum statement which = now.processes > 0 ? ST_HELD_PUT : ST_HELD_DROP;
+    sqlite3_stmt *statement = store->statements[which];
+    int r = held_until_now(store, job->id, role, &before, error);
+
+    if (r < 0 || memcmp(&now, &before, sizeof now) == 0)
+        return MIN_OF(r, 0);
+    r = r == 1 ? end_span(store, job->id, role, now_us, error) : 0;
+    if (r < 0)
+        return r;
+    store_bind_u64(statement, 1, job->id);
+    store_bind_u64(statement, 2, role);
+    if (which == ST_HELD_PUT) {
+        store_bind_text(statement, 3, job->user);
+        store_bind_u64(statement, 4, now_us);
+        store_bind_u64(statement, 5, now.processes);
+        store_bind_u64(statement, 6, now.cpu_millicores);
+        store_bind_u64(statement, 7, now.gpus);
+    }
+    return store_step_done(store, which, error);
+}
+
+static int put_all(struct store *store, const struct turn_records *records, struct edl_error *error)
+{
+    const struct job *job;
+    int r = 0;
+
+    DL_FOREACH2(cluster_active_jobs(records->begun), job, active_next)
+    {
+        for (uint32_t role = 0; r == 0 && role < job->spec->n_roles; role++)
+            r = put_role(store, job, role, records->wall_us, error);
+    }
+    return r;
+}
+
+static int trim(struct store *store, const struct turn_records *records, struct edl_error *error)
+{
+    const struct store_history *keep = &store->history;
+    sqlite3_stmt *statement = store->statements[ST_HELD_TRIM];
+
+    if (store->held_added == 0 || (keep->events == 0 && keep->us == 0))
+        return 0;
+    store_bind_u64(statement, 1, 2 * store->held_added + TRIM_LEAST);
+    store_bind_u64(statement, 2,
+                   keep->events != 0 ? MAX_OF(keep->events / EVENTS_PER_SPAN, UINT64_C(1))
+                                     : (uint64_t)INT64_MAX);
+    store_bind_u64(statement, 3,
+                   keep->us != 0 && keep->us < records->wall_us ? records->wall_us - keep->us : 0);
+    return store_step_done(store, ST_HELD_TRIM, error);
+}
+
+int store_put_held(struct store *store, const struct turn_records *records, struct edl_error *error)
+{
+    const struct process *last = NULL;
+    int r = 0;
+
+    store->held_added = 0;
+    if (records->wall_us == 0) /* nobody says when it is */
+        return 0;
+    if (records->begun != NULL)
+        r = put_all(store, records, error);
+    for (size_t i = 0; r == 0 && i < records->n_effects; i++) {
+        const struct process *process = records->effects[i].process;
+
+        if (records->effects[i].kind != EFFECT_SAVE_PROCESS)
+            continue;
+        if (last == NULL || last->job != process->job || last->role != process->role)
+            r = put_role(store, process->job, process->role, records->wall_us, error);
+        last = process;
+    }
+    return r < 0 ? r : trim(store, records, error);
+}
