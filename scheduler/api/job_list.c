@@ -25,7 +25,7 @@
 #include "shared/parse.h"
 
 /* A page is made in one go: what is more comes with the next one, whatever was asked for. */
-enum { JOBS_OF_A_PAGE = 250, CORE_ROWS_OF_A_PAGE = 20000, ARCHIVE_ROWS_OF_A_PAGE = 5000 };
+enum { JOBS_OF_A_PAGE = 250, CORE_ROWS_OF_A_PAGE = 20000, ARCHIVE_ROWS_OF_A_PAGE = 2500 };
 
 struct listing {
     struct scheduler *scheduler; /* borrowed */
