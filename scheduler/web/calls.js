@@ -7,7 +7,7 @@ export const calls = {
     "cluster": {"path": "/cluster", "query": []},
     "nodes": {"path": "/nodes", "query": ["cursor"]},
     "events": {"path": "/events", "query": ["after", "limit", "wait"]},
-    "jobs": {"path": "/jobs", "query": ["state", "limit", "cursor"]},
+    "jobs": {"path": "/jobs", "query": ["state", "user", "name", "array", "order", "fold", "limit", "cursor"]},
     "job": {"path": "/jobs/{job}", "query": []},
     "why": {"path": "/jobs/{job}/why", "query": []},
     "processes": {"path": "/jobs/{job}/processes", "query": ["state"]},

@@ -20,6 +20,41 @@ export function said(text) {
     return element("span", { class: "said" }, text);
 }
 
+/** A row of a table, which a narrow window shows as a card; for a screen reader it stays a row. */
+export function row(attributes, ...cells) {
+    return element("tr", { role: "row", ...attributes }, ...cells);
+}
+
+/** The cell that names its row. */
+export function headCell(...children) {
+    return element("th", { scope: "row", role: "rowheader" }, ...children);
+}
+
+/** A cell below the column's title, which a card repeats; one without content takes no room there. */
+export function cell(title, ...children) {
+    const full = children.filter((child) => child !== "" && child !== null);
+
+    return element("td", { role: "cell", "data-title": title, ...(full.length === 0 ? { class: "nil" } : {}) }, ...full);
+}
+
+/** Shows the columns of a table that have something to say. */
+export function hideEmptyColumns(table) {
+    const titles = [...table.tHead.rows[0].cells];
+    const rows = [...table.tBodies[0].rows].filter((made) => made.cells.length === titles.length);
+
+    titles.forEach((title, at) => {
+        const isEmpty = rows.length > 0 && rows.every((made) => made.cells[at].classList.contains("nil"));
+
+        for (const made of [title, ...rows.map((all) => all.cells[at])])
+            show(made, !isEmpty);
+    });
+}
+
+/** A state, or another word that is meant well or badly; the stylesheet puts a mark in front. */
+export function stateWord(word, mood) {
+    return element("span", { class: "state " + mood }, word);
+}
+
 export function show(node, visible) {
     node.hidden = !visible;
 }

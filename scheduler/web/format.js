@@ -64,16 +64,20 @@ export function amounts(what) {
     return said.join(", ");
 }
 
+/** How many instances a role may have: "2 to 10" */
+export function bounds(role) {
+    return role.min === role.max ? String(role.min) : `${role.min} to ${role.max}`;
+}
+
 /** "3 of 2 to 10", and what is on its way */
 export function roleSize(role) {
-    const bounds = role.min === role.max ? String(role.min) : `${role.min} to ${role.max}`;
     const moving = [];
 
     if (role.starting > 0)
         moving.push(role.starting + " starting");
     if (role.stopping > 0)
         moving.push(role.stopping + " stopping");
-    return `${role.running} of ${bounds}` + (moving.length > 0 ? ` (${moving.join(", ")})` : "");
+    return `${role.running} of ${bounds(role)}` + (moving.length > 0 ? ` (${moving.join(", ")})` : "");
 }
 
 /** How much of all passes is done, 0 to 1; null: the job has no data, or nobody knows how much */

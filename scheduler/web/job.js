@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // job.js - one job: what it is, why it is so, its processes, its log as it is written, and what happened to it
 import { get } from "./api.js";
-import { byId, element, fill, setText, show } from "./dom.js";
-import { ago, amounts, bytes, count, firstError, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
+import { byId, cell, element, fill, headCell, hideEmptyColumns, row, setText, show, stateWord } from "./dom.js";
+import { ago, amounts, bounds, bytes, count, firstError, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
+import { endOf, moodOf, placesOf, triesOf } from "./lists.js";
 import { wholeLog } from "./logs.js";
 import { addEvents, fillEvents } from "./overview.js";
 import { insist } from "./stream.js";
@@ -11,6 +12,7 @@ const LOG_LINES = 1000;
 const LOG_WAIT_S = 30;
 const PART_LENGTH = 2 ** 20; // of a file that is downloaded, in characters
 const EVENTS_PAGE = 1000;
+const NOT_YET = "Nothing was written yet.";
 
 // --- what it is ---
 
@@ -23,12 +25,15 @@ function facts(job, nowUs) {
     if (job.ended_us > 0)
         said.push(["Ended", ago(job.ended_us, nowUs)]);
     for (const role of job.roles)
-        said.push([role.role, `${roleSize(role)}, ${role.target} wanted`]);
+        said.push([role.role, job.ended_us > 0 ? bounds(role) : `${roleSize(role)}, ${role.target} wanted`]);
     if (done !== null)
         said.push(["Trained", `${percent(done)}: ${count(job.records_total, "record")}, ${passOf(job)}`]);
     if (lost(job) !== "")
         said.push(["Skipped", lost(job)]);
-    said.push(["Resized", job.resizes === 1 ? "once" : count(job.resizes, "time")]);
+    if (job.spec.array?.name)
+        said.push(["Array", `${job.spec.array.name}, index ${job.spec.array.index}`]);
+    if (job.resizes > 0)
+        said.push(["Resized", job.resizes === 1 ? "once" : count(job.resizes, "time")]);
     return said;
 }
 
@@ -37,52 +42,92 @@ function showFacts(job, nowUs) {
 
     setText(byId("job-name"), job.name);
     document.title = job.name + " – EDL";
-    fill(byId("job-state"), [job.state], () => "state", (state) => element("span", { class: "state " + mood(state) }, state));
+    fill(byId("job-state"), [job.state], () => "state", (state) => stateWord(state, `${mood(state)} ${state}`));
     fill(byId("job-facts"), said, ([key]) => key, ([, tag, text]) => element(tag, { class: "said" }, text));
 }
 
 // --- why ---
 
 function whyRow(node) {
-    return element("tr", {}, element("th", { scope: "row", class: "said" }, node.node), element("td", {}, node.verdict),
-        element("td", {}, String(node.fits)), element("td", {}, node.free), element("td", { class: "said" }, node.lacks));
+    return row({}, headCell(element("span", { class: "said" }, node.node)), cell("Verdict", node.verdict), cell("Free", node.free),
+        cell("Lacks", node.lacks !== "" ? element("span", { class: "said" }, node.lacks) : ""));
 }
 
 function showWhy(why) {
     const rows = why.nodes.map((node) => ({
-        node: node.node, verdict: node.verdict, fits: node.fits, free: amounts(node.free),
+        node: node.node, verdict: node.verdict.replaceAll("-", " "), free: amounts(node.free),
         lacks: [amounts(node.lacks), node.note].filter((text) => text !== "").join("; "),
     }));
+    const still = why.stood_still.map((one) => `${one.process} ${stoodStill(one.frozen_us, one.node)}`).join("; ");
 
     setText(byId("why-first"), firstError(why.first_error));
     setText(byId("why-reason"), why.reason);
-    setText(byId("why-still"), why.stood_still.map((one) => `${one.process} ${stoodStill(one.frozen_us, one.node)}`).join("; "));
+    setText(byId("why-still"), still);
     setText(byId("why-change"), why.change !== null ? "What would change it: " + why.change.text : "");
+    show(byId("why"), why.reason !== "" || still !== "" || why.change !== null || rows.length > 0);
     show(byId("why-nodes"), rows.length > 0);
-    fill(byId("why-rows"), rows, (row) => row.node, whyRow);
+    fill(byId("why-rows"), rows, (node) => node.node, whyRow);
+    hideEmptyColumns(byId("why-nodes"));
 }
 
-// --- processes ---
+// --- processes: one row for each place, whose earlier tries it opens to ---
+
+const opened = new Set(); // places whose tries are shown
 
 function processModel(process, nowUs) {
     const since = process.ended_us || process.started_us || process.assigned_us;
 
     return {
         key: `${process.role}.${process.index}.${process.incarnation}`, name: `${process.role}-${process.index}`,
-        state: process.state, reason: process.reason || stoodStill(process.frozen_us), node: process.node, gpus: process.gpus.join(", ") || "–",
-        cpu: span(process.cpu_used_us), memory: bytes(process.memory_used_bytes), since: ago(since, nowUs),
+        state: endOf(process), mood: moodOf(process), reason: process.reason || stoodStill(process.frozen_us),
+        node: process.node, gpus: process.gpus.join(", "), cpu: process.cpu_used_us >= 1e6 ? span(process.cpu_used_us) : "",
+        memory: process.memory_used_bytes > 0 ? bytes(process.memory_used_bytes) : "", since: ago(since, nowUs),
+        tries: "", place: "", isOpen: false, isEarlier: false,
     };
 }
 
-function processRow(process) {
-    const state = element("td", {}, element("span", { class: "state " + mood(process.state) }, process.state));
+function placeModels({ key, tries }, nowUs) {
+    const [newest, ...earlier] = tries.map((process) => processModel(process, nowUs));
+    const isOpen = opened.has(key);
 
-    if (process.reason !== "")
-        state.append(element("p", { class: "note said" }, process.reason));
-    return element("tr", {}, element("th", { scope: "row", class: "said" }, process.name), state,
-        element("td", { class: "said" }, process.node), element("td", {}, process.gpus), element("td", {}, process.cpu),
-        element("td", {}, process.memory), element("td", {}, process.since));
+    return [{ ...newest, tries: triesOf(tries), place: key, isOpen },
+        ...(isOpen ? earlier.map((model, i) => ({ ...model, name: `try ${earlier.length - i}`, isEarlier: true })) : [])];
 }
+
+function processRow(process) {
+    const state = [stateWord(process.state, `${process.mood} ${process.state}`)];
+
+    if (process.tries !== "")
+        state.push(element("p", {}, element("button", { type: "button", class: "fold", "aria-expanded": String(process.isOpen),
+            "data-place": process.place }, process.tries)));
+    if (process.reason !== "")
+        state.push(element("p", { class: "note said" }, process.reason));
+    return row({ class: process.isEarlier ? "member" : "" }, headCell(element("span", { class: "said" }, process.name)),
+        cell("State", ...state), cell("Node", element("span", { class: "said" }, process.node)), cell("GPUs", process.gpus),
+        cell("CPU time", process.cpu), cell("Memory", process.memory), cell("Since", process.since));
+}
+
+let processes = [];
+let hasStarted = false; // before that nothing can have been written
+
+function showProcesses() {
+    const nowUs = Date.now() * 1000;
+
+    fill(byId("processes"), placesOf(processes).flatMap((place) => placeModels(place, nowUs)), (process) => process.key, processRow);
+    show(byId("job-processes"), processes.length > 0);
+    hideEmptyColumns(byId("processes-table"));
+    show(byId("job-log"), hasStarted || processes.some((process) => process.started_us > 0));
+}
+
+byId("processes").addEventListener("click", (event) => {
+    const place = event.target.closest("button")?.dataset.place;
+
+    if (place === undefined)
+        return;
+    if (!opened.delete(place))
+        opened.add(place);
+    showProcesses();
+});
 
 // --- log ---
 
@@ -91,6 +136,8 @@ function addLines(log, lines) {
 
     for (const line of lines.slice(-LOG_LINES))
         log.append(element("span", {}, element("b", {}, line.who + " "), line.text + "\n"));
+    if (lines.length > 0 && byId("log-state").textContent === NOT_YET)
+        setText(byId("log-state"), "");
     while (log.childElementCount > LOG_LINES)
         log.firstElementChild.remove();
     if (atEnd)
@@ -116,7 +163,7 @@ async function showNewest(job, signal) {
     const log = byId("log");
 
     log.replaceChildren();
-    setText(byId("log-state"), "");
+    setText(byId("log-state"), NOT_YET);
     await followLog(job, signal, undefined, lineJoiner());
     if (log.childElementCount === 0)
         setText(byId("log-state"), "Nothing was written.");
@@ -256,6 +303,11 @@ async function readEvents(job, signal) {
 export function beginJob(job, signal, failed) {
     events = [];
     shown = null;
+    processes = [];
+    hasStarted = false;
+    opened.clear();
+    for (const id of ["why", "job-processes", "job-log"])
+        show(byId(id), false);
     for (const id of ["job-events", "job-facts", "job-state", "processes", "why-rows"])
         byId(id).replaceChildren();
     for (const id of ["job-name", "why-first", "why-reason", "why-still", "why-change"])
@@ -274,12 +326,14 @@ export function tookJobEvents(more) {
 }
 
 export async function readJob(job, signal) {
-    const [told, why, { processes }] = await Promise.all([
+    const [told, why, known] = await Promise.all([
         get("job", { job }, { signal }), get("why", { job }, { signal }), get("processes", { job, state: "all" }, { signal })]);
     const nowUs = Date.now() * 1000;
 
     shown = told.id;
     showFacts(told, nowUs);
     showWhy(why);
-    fill(byId("processes"), processes.map((process) => processModel(process, nowUs)), (process) => process.key, processRow);
+    processes = known.processes;
+    hasStarted = told.started_us > 0;
+    showProcesses();
 }

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// overview.js - the cluster in a sentence, its nodes, its jobs, and what happened last
+// overview.js - the cluster in a sentence, its nodes, and what happened last; jobs.js has its jobs
 import { get } from "./api.js";
-import { bar, byId, element, fill, said, setText, show, time } from "./dom.js";
-import { ago, amounts, bytes, cores, count, mood, nodeStoodStill, passOf, percent, progress, roleSize, shares, span } from "./format.js";
+import { bar, byId, cell, element, fill, headCell, hideEmptyColumns, row, said, setText, show, stateWord, time } from "./dom.js";
+import { ago, amounts, bytes, cores, count, mood, nodeStoodStill, percent, shares } from "./format.js";
+import { beginJobs, listedName, readJobs } from "./jobs.js";
 
-const JOBS_PAGE = 100;
 const NODES_SHOWN = 100;
 const EVENTS_SHOWN = 200;
 
 const byName = new Intl.Collator("en", { numeric: true }); // n9 before n10
-const wanted = { allJobs: false, jobPages: 1, allNodes: false };
-
-function stateOf(state, reason) {
-    const cell = element("td", {}, element("span", { class: "state " + mood(state) }, state));
-
-    if (reason !== "")
-        cell.append(element("p", { class: "note said" }, reason));
-    return cell;
-}
+const wanted = { allNodes: false };
 
 // --- nodes ---
 
@@ -25,12 +17,12 @@ function usage(granted, foreign, all, say) {
     return { granted, foreign, all, text: `${say(granted)} of ${say(all)}` + (foreign > 0 ? `, others ${say(foreign)}` : "") };
 }
 
-function usageCell(of) {
+function usageCell(title, of) {
     if (of.all === 0)
-        return element("td", {}, "none");
+        return cell(title);
     const [granted, foreign] = shares(of.all, [of.granted, of.foreign]);
 
-    return element("td", {}, bar([["granted", granted], ["foreign", foreign]]), of.text);
+    return cell(title, bar([["granted", granted], ["foreign", foreign]]), of.text);
 }
 
 function nodeModel(node, nowUs) {
@@ -45,10 +37,11 @@ function nodeModel(node, nowUs) {
 }
 
 function nodeRow(node) {
-    return element("tr", {},
-        element("th", { scope: "row", class: "said" }, node.name), stateOf(node.state, node.reason),
-        usageCell(node.cores), usageCell(node.memory), usageCell(node.gpus),
-        element("td", {}, String(node.processes)), element("td", {}, node.heard));
+    return row({},
+        headCell(element("span", { class: "said" }, node.name)),
+        cell("State", stateWord(node.state, mood(node.state)), node.reason !== "" ? element("p", { class: "note said" }, node.reason) : ""),
+        usageCell("Cores", node.cores), usageCell("Memory", node.memory), usageCell("GPUs", node.gpus),
+        cell("Processes", String(node.processes)), cell("Heard of", node.heard));
 }
 
 function showNodes(nodes, nowUs) {
@@ -57,35 +50,11 @@ function showNodes(nodes, nowUs) {
     const more = byId("nodes-more");
 
     fill(byId("nodes"), shown.map((node) => nodeModel(node, nowUs)), (node) => node.name, nodeRow);
+    show(byId("nodes-table"), nodes.length > 0);
+    show(byId("nodes-none"), nodes.length === 0);
+    hideEmptyColumns(byId("nodes-table"));
     show(more, shown.length < nodes.length);
     setText(more.firstElementChild, `All ${count(nodes.length, "node")}`);
-}
-
-// --- jobs ---
-
-function jobModel(job, nowUs) {
-    return {
-        id: job.id, name: job.name, state: job.state, reason: job.reason, user: job.user,
-        roles: job.roles.map((role) => `${role.role} ${roleSize(role)}`),
-        progress: progress(job), pass: passOf(job),
-        age: job.ended_us > 0 ? `ended ${ago(job.ended_us, nowUs)}` : span(nowUs - job.submitted_us),
-    };
-}
-
-function progressCell(job) {
-    if (job.progress === null)
-        return element("td", {}, "–");
-    return element("td", {},
-        element("progress", { max: "1", value: job.progress, "aria-label": "records trained" }, ""),
-        element("p", { class: "note" }, `${percent(job.progress)}, ${job.pass}`));
-}
-
-function jobRow(job) {
-    return element("tr", {},
-        element("th", { scope: "row" }, element("a", { href: "#/jobs/" + job.id, class: "said" }, job.name)),
-        stateOf(job.state, job.reason),
-        element("td", {}, ...job.roles.map((text) => element("p", { class: "said" }, text))),
-        progressCell(job), element("td", { class: "said" }, job.user), element("td", {}, job.age));
 }
 
 async function readNodes(signal) {
@@ -101,27 +70,9 @@ async function readNodes(signal) {
     return nodes;
 }
 
-async function readJobs(signal) {
-    const jobs = [];
-    let next = null;
-
-    for (let page = 0; page < wanted.jobPages; page++) {
-        const answer = await get("jobs", {
-            state: wanted.allJobs ? "all" : "active", limit: JOBS_PAGE, cursor: next ?? undefined,
-        }, { signal });
-
-        jobs.push(...answer.jobs);
-        next = answer.next;
-        if (next === null)
-            break;
-    }
-    return { jobs, more: next !== null };
-}
-
 // --- events ---
 
 const events = []; // the newest first
-const names = new Map(); // of the jobs that are shown, by number
 
 function eventModel(event, nameOf) {
     return {
@@ -154,7 +105,7 @@ export function addEvents(list, more) {
 }
 
 function showEvents() {
-    fillEvents(byId("events"), events, (job) => names.get(job) ?? `job ${job}`);
+    fillEvents(byId("events"), events, listedName);
 }
 
 export function tookEvents(more) {
@@ -185,28 +136,15 @@ export async function readSummary(signal) {
 }
 
 export async function readOverview(signal) {
-    const [nodes, { jobs, more }] = await Promise.all([readNodes(signal), readJobs(signal)]);
-    const nowUs = Date.now() * 1000;
+    const [nodes] = await Promise.all([readNodes(signal), readJobs(signal)]);
 
-    showNodes(nodes, nowUs);
-    fill(byId("jobs"), jobs.map((job) => jobModel(job, nowUs)), (job) => job.id, jobRow);
-    show(byId("jobs-none"), jobs.length === 0);
-    for (const job of jobs)
-        names.set(job.id, job.name);
+    showNodes(nodes, Date.now() * 1000);
     showEvents();
-    show(byId("jobs-more"), more);
 }
 
 /** changed(): what is wanted is other than what is shown */
 export function beginOverview(changed) {
-    byId("all").addEventListener("change", (event) => {
-        wanted.allJobs = event.target.checked;
-        changed();
-    });
-    byId("jobs-more").firstElementChild.addEventListener("click", () => {
-        wanted.jobPages++;
-        changed();
-    });
+    beginJobs(changed);
     byId("nodes-more").firstElementChild.addEventListener("click", () => {
         wanted.allNodes = true;
         changed();

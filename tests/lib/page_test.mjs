@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 
 const folder = process.argv[2];
 const format = await import(folder + "/format.js");
+const lists = await import(folder + "/lists.js");
 const { follow, parser } = await import(folder + "/stream.js");
 const { address, token } = await import(folder + "/api.js");
 const logs = await import(folder + "/logs.js");
@@ -50,6 +51,54 @@ assert.deepEqual(format.shares(0, [1]), [0]);
     assert.equal(format.lost({ ...job, records_lost: 1 }), "1 record in 1 damaged chunk");
     assert.deepEqual([0, 1, 2, "1.5", "1"].map((n) => format.count(n, "job")), ["0 jobs", "1 job", "2 jobs", "1.5 jobs", "1 job"]);
     assert.equal(format.lost({ ...job, records_lost: 0, chunks_lost: 0 }), "");
+}
+
+// --- lists: the filter in the address, arrays, and what was tried more than once ---
+
+{
+    const none = { state: "active", user: "", name: "", before: "" };
+
+    for (const hash of ["", "#/", "#/jobs/3", "#/?", "#/?other=1", "#/nodes/n1?user=x"])
+        assert.deepEqual(lists.filterOf(hash), none, hash);
+    for (const filter of [none, { ...none, state: "failed", user: "a b&c=\u05d0/", name: "x#y" }, { ...none, before: "4711" }])
+        assert.deepEqual(lists.filterOf(lists.addressOf(filter)), filter);
+    assert.equal(lists.addressOf(none), "#/");
+    assert.equal(lists.addressOf({ ...none, state: "all", user: "ann" }), "#/?state=all&user=ann");
+    assert.deepEqual([none, { ...none, before: "3" }, { ...none, name: "a" }, { ...none, state: "over" }].map(lists.isFiltered),
+        [false, false, true, true]);
+
+    const array = { name: "sweep", jobs: 20, first_id: 101, last_id: 120, first_index: 5,
+        states: { queued: 3, running: 2, succeeded: 11, failed: 4 } };
+
+    assert.deepEqual(lists.statesOf(array).map(({ state, n }) => `${n} ${state}`), ["4 failed", "2 running", "11 succeeded", "3 queued"]);
+    assert.deepEqual(lists.overOf(array), { share: 0.75, text: "15 of 20 over" });
+    assert.equal(lists.indexesOf(array), "5 to 24");
+    assert.equal(lists.indexesOf({ ...array, last_id: 101 }), "5");
+    const listed = [{ id: 7, name: "one" }, { id: 120, name: "sweep-24", array }];
+
+    assert.deepEqual([7, 8, 101, 120, 121].map((id) => lists.nameIn(listed, id)), ["one", null, "sweep-5", "sweep-24", null]);
+    const job = { dataset: false, records_pass: 0, passes: 1, records_total: 0 };
+
+    assert.deepEqual(lists.progressOf(job), { share: null, text: "" });
+    assert.deepEqual(lists.progressOf({ ...job, steps: { step: 12, samples_per_s: 1234.5678 } }), { share: null, text: "step 12, 1230 samples/s" });
+    assert.deepEqual(lists.progressOf({ ...job, dataset: true, records_pass: 10, pass: 0, records_total: 5, records_lost: 0 }),
+        { share: 0.5, text: "50 %, pass 1 of 1" });
+}
+{
+    const tried = (index, incarnation, more = {}) => ({ role: "trainer", index, incarnation, state: "exited", cause: "program", node: "n1",
+        exit_code: 1, exit_signal: 0, ...more });
+    const places = lists.placesOf([...Array.from({ length: 30 }, (_, i) => tried(0, i + 1, { node: `n${i % 2 + 1}` })), tried(1, 31), tried(0, 40, { state: "running" })]);
+
+    assert.deepEqual(places.map(({ name, tries }) => [name, tries.length, tries[0].incarnation]), [["trainer-0", 31, 40], ["trainer-1", 1, 31]]);
+    assert.deepEqual(places.map(({ tries }) => lists.triesOf(tries)), ["31 tries, last: exit 1 on n2", ""]);
+    assert.equal(lists.triesOf([tried(0, 2, { state: "running" }), tried(0, 1, { state: "lost" })]), "2 tries, last: lost on n1");
+    const cases = [
+        [{}, "exit 1", "bad"], [{ exit_code: 0 }, "exited", "good"], [{ exit_code: -1 }, "exited", "good"],
+        [{ exit_code: -1, exit_signal: 9 }, "signal 9", "bad"], [{ cause: "shrunk", exit_signal: 15 }, "stopped", "over"],
+        [{ state: "lost" }, "lost", "bad"], [{ state: "running" }, "running", "good"], [{ state: "stopping" }, "stopping", "waits"]];
+
+    for (const [more, end, mood] of cases)
+        assert.deepEqual([lists.endOf(tried(0, 1, more)), lists.moodOf(tried(0, 1, more))], [end, mood]);
 }
 
 // --- what stood still, in the words of edl show and edl why ---
