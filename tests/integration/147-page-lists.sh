@@ -90,6 +90,12 @@ def five(page, what):
         .filter(it => it.checkVisibility() && it.innerText !== "" && it.getBoundingClientRect().right <= innerWidth).length""")
     assert seen == 4 * 5, (seen, page.text("#jobs"))
     assert GUEST in page.text("#jobs"), page.text("#jobs")
+    # a card is still a row of a table for a screen reader, with its name
+    heard = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in page.call("Accessibility.getFullAXTree")["nodes"] if "role" in node]
+    roles = [role for role, _ in heard]
+    assert ("table", "Jobs") in heard and ("search", "Jobs") in heard, heard
+    assert ("rowheader", "failing") in heard and ("columnheader", "Age") in heard, heard
+    assert roles.count("row") == 1 + 1 + 1 + 5, roles.count("row")  # titles and rows of nodes and jobs
     check(page, what)
     # one that waits: no box without content, no word of fits
     go(page, f"jobs/{ids[LONG]}")
