@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // lists.js - what the lists of jobs and processes say, and how a filter stands in the page's address; pure
-import { mood, passOf, percent, progress } from "./format.js";
+import { amounts, count, mood, passOf, percent, progress } from "./format.js";
+
+/** The cluster in a sentence. */
+export function clusterSentence(cluster) {
+    const waiting = cluster.pending_jobs > 0 ? `, ${cluster.pending_jobs} waiting` : "";
+    const nodes = cluster.nodes === 0 ? "no node has joined" : `${cluster.nodes_ready} of ${count(cluster.nodes, "node")} ready`;
+    const size = amounts({ cpu_millicores: cluster.cpu_millicores, memory_bytes: cluster.memory_bytes });
+
+    return nodes + (size !== "" ? `, ${size}, ${percent(cluster.utilisation)} in use` : "") +
+        `; ${count(cluster.submitted_jobs, "job")}${waiting}; policy ${cluster.policy}`;
+}
 
 // --- the filter of the jobs, in the address: #/?state=failed&user=ann&name=sweep&before=4711 ---
 

@@ -2,8 +2,9 @@
 // overview.js - the cluster in a sentence, its nodes, and what happened last; jobs.js has its jobs
 import { get } from "./api.js";
 import { bar, byId, cell, element, fill, headCell, hideEmptyColumns, row, said, setText, show, stateWord, time } from "./dom.js";
-import { ago, amounts, bytes, cores, count, mood, nodeStoodStill, percent, shares } from "./format.js";
+import { ago, bytes, cores, count, mood, nodeStoodStill, shares } from "./format.js";
 import { beginJobs, listedName, readJobs } from "./jobs.js";
+import { clusterSentence } from "./lists.js";
 
 const NODES_SHOWN = 100;
 const EVENTS_SHOWN = 200;
@@ -51,6 +52,7 @@ function showNodes(nodes, nowUs) {
 
     fill(byId("nodes"), shown.map((node) => nodeModel(node, nowUs)), (node) => node.name, nodeRow);
     show(byId("nodes-table"), nodes.length > 0);
+    show(byId("nodes-legend"), nodes.length > 0);
     show(byId("nodes-none"), nodes.length === 0);
     hideEmptyColumns(byId("nodes-table"));
     show(more, shown.length < nodes.length);
@@ -121,18 +123,9 @@ export function forgetEvents() {
 
 // --- all of it ---
 
-function sentence(cluster) {
-    const busy = percent(cluster.utilisation);
-    const waiting = cluster.pending_jobs > 0 ? `, ${cluster.pending_jobs} waiting` : "";
-
-    return `${cluster.nodes_ready} of ${count(cluster.nodes, "node")} ready, ` +
-        `${amounts({ cpu_millicores: cluster.cpu_millicores, memory_bytes: cluster.memory_bytes })}, ${busy} in use; ` +
-        `${count(cluster.submitted_jobs, "job")}${waiting}; policy ${cluster.policy}`;
-}
-
 /** The sentence at the top, whatever is below it. */
 export async function readSummary(signal) {
-    setText(byId("summary"), sentence(await get("cluster", {}, { signal })));
+    setText(byId("summary"), clusterSentence(await get("cluster", {}, { signal })));
 }
 
 export async function readOverview(signal) {

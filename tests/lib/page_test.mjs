@@ -67,6 +67,11 @@ assert.deepEqual(format.shares(0, [1]), [0]);
     assert.deepEqual([none, { ...none, before: "3" }, { ...none, name: "a" }, { ...none, state: "over" }].map(lists.isFiltered),
         [false, false, true, true]);
 
+    const cluster = { nodes: 3, nodes_ready: 2, cpu_millicores: 1500, memory_bytes: 2 ** 30, utilisation: 0.5, submitted_jobs: 1, pending_jobs: 4, policy: "goodput" };
+
+    assert.equal(lists.clusterSentence(cluster), "2 of 3 nodes ready, 1.5 cores, 1 GiB, 50 % in use; 1 job, 4 waiting; policy goodput");
+    assert.equal(lists.clusterSentence({ ...cluster, nodes: 0, nodes_ready: 0, cpu_millicores: 0, memory_bytes: 0, utilisation: 0, pending_jobs: 0 }),
+        "no node has joined; 1 job; policy goodput");
     const array = { name: "sweep", jobs: 20, first_id: 101, last_id: 120, first_index: 5,
         states: { queued: 3, running: 2, succeeded: 11, failed: 4 } };
 
