@@ -427,14 +427,16 @@ TEST(test_training_without_use)
     }
 }
 
-/* Trainers that must wait for each other cannot share servers, which take each push at once. */
+/* Whether trainers wait for each other or not, they can share servers; a mean over updates is of
+ * one trainer alone. */
 TEST(test_trainers_that_share)
 {
     static const char text[] =
         "{\"inputs\":[{\"name\":\"x\",\"type\":\"dense\",\"size\":1}],\"layers\":[{\"kind\":\"fc\","
         "\"input\":\"x\",\"size\":1}],\"cost\":{\"kind\":\"square_error\",\"label\":\"x\"},"
         "\"training\":{%s}}";
-    static const char *const training[] = { "", "\"asynchronous\":1", "\"asynchronous\":0" };
+    static const char *const training[] = { "", "\"asynchronous\":1", "\"asynchronous\":0",
+                                            "\"average_window\":0.5,\"max_average_window\":100" };
 
     for (size_t i = 0; i < ELEMENTS(training); i++) {
         struct edl_error error = { 0 };
@@ -443,8 +445,8 @@ TEST(test_trainers_that_share)
 
         (void)snprintf(whole, sizeof whole, text, training[i]);
         network = network_of(whole);
-        assert_int_equal(network_may_share(network, &error), i < 2 ? 0 : -EINVAL);
-        if (i == 2 && strstr(error.remedy, "is_async=False") == NULL)
+        assert_int_equal(network_may_share(network, &error), i < 3 ? 0 : -EINVAL);
+        if (i == 3 && strstr(error.remedy, "model_average") == NULL)
             fail_msg("%s; %s", error.text, error.remedy);
         (void)network_free(network);
     }

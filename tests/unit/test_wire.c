@@ -229,7 +229,8 @@ static size_t build_push_pull(const struct shard_shape *shape, uint8_t *bytes)
     struct wire_push_pull request = { .flags = WIRE_PUSH | WIRE_PUSH_DENSE | WIRE_PULL_DENSE,
                                       .n_sections = 1,
                                       .samples = 32,
-                                      .pass = 7 };
+                                      .pass = 7,
+                                      .round = UINT64_C(0x123456789abcdef0) };
     size_t used;
     float value = 1.0f;
 
@@ -262,11 +263,12 @@ TEST(test_push_pull)
     assert_true(request.dense[0] == 1.0f);
     assert_int_equal(request.samples, 32);
     assert_int_equal(request.pass, 7);
+    assert_int_equal(request.round, UINT64_C(0x123456789abcdef0));
     assert_int_equal(request.sections[0].push_ids[1], 3);
     assert_true(request.sections[0].push_rows[7] == 7.0f);
     assert_int_equal(request.sections[0].pull_ids[2], 9);
     assert_int_equal(wire_push_pull_ok_size(&request, &shape),
-                     16 + 4 * shape.dense_values + 3 * 4 * 4);
+                     24 + 4 * shape.dense_values + 3 * 4 * 4);
     for (size_t cut = 0; cut < size; cut++)
         assert_int_equal(wire_push_pull_decode(bytes, cut, &shape, &request, &error), -EINVAL);
     assert_int_equal(wire_push_pull_decode(bytes, size + 4, &shape, &request, &error), -EINVAL);
@@ -279,15 +281,18 @@ TEST(test_push_pull_refuses)
         size_t at;
         uint32_t value;
     } bad[] = {
-        { 0, 0x80 },                                                     /* unknown flag */
+        { 0, 0x100 },                                                    /* unknown flag */
+        { 0, WIRE_ROUND | WIRE_PUSH_DENSE },                             /* a round of nothing */
+        { 0, WIRE_ENTER | WIRE_PUSH | WIRE_PUSH_DENSE },                 /* both at once */
+        { 0, WIRE_LEAVE | WIRE_SET | WIRE_PUSH_DENSE },                  /* the same */
         { 0, WIRE_SET | WIRE_PUSH | WIRE_PUSH_DENSE | WIRE_PULL_DENSE }, /* values or gradients */
         { 4, DECLARATION_PARAMS_MAX + 1 },                               /* too many sections */
         { 4, UINT32_MAX }, /* the same, with overflow in mind */
-        { 16, 1 },         /* a dense parameter */
-        { 16, 3 },         /* none at all */
-        { 20, 6 },         /* more rows than the shard has */
-        { 20, UINT32_MAX },
-        { 24, UINT32_MAX },
+        { 24, 1 },         /* a dense parameter */
+        { 24, 3 },         /* none at all */
+        { 28, 6 },         /* more rows than the shard has */
+        { 28, UINT32_MAX },
+        { 32, UINT32_MAX },
     };
     struct declaration d = sample_declaration();
     struct shard_shape shape;

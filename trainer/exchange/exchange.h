@@ -2,8 +2,10 @@
 /* exchange.h - one push and pull of parameters, with any keeper (servers, or a table in this
  * process)
  *
- * Gradients go out and fresh values come back in one round trip. The rows of the next batch are
- * asked for together with the push of this one. */
+ * With synchronous SGD (ps_client) a push is answered when all trainers that have entered have
+ * pushed; elsewhere `enters` and `leaves` say nothing. Gradients go out and fresh values come back
+ * in one round trip. The rows of the next batch are asked for together with the push of this one.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -23,6 +25,8 @@ struct exchange_rows {
 
 struct exchange {
     bool push;        /* counts as one update */
+    bool enters;      /* a batch follows: from its values on, others wait for its push */
+    bool leaves;      /* no batch follows: nobody waits any more */
     bool set;         /* values go out, not gradients: all of them, before any push */
     uint32_t samples; /* behind this push: whose gradients were summed */
     uint32_t pass;    /* they are of; from 0 */

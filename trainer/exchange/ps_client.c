@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ps_client.c - a trainer's connections to all parameter servers of its job */
+#include "trainer/wire/keepalive.h"
 #include "trainer/exchange/ps_client_internal.h"
 
 #include <errno.h>
@@ -16,6 +17,9 @@
 #include "shared/macro.h"
 #include "trainer/wire/handshake.h"
 #include "trainer/wire/low_water.h"
+
+/* For other trainers: their batches may take long. A server that is gone is seen before. */
+#define ROUND_US (3600 * USEC_PER_SEC)
 
 #define CONNECT_MS 5000
 
@@ -56,7 +60,7 @@ void ps_client_disconnect(struct ps_client *client)
         client->links[s].fd = safe_close(client->links[s].fd);
         client->links[s].state = PS_LINK_IDLE;
     }
-    client->connected = false;
+    client->connected = client->entered = false;
 }
 
 struct ps_client *ps_client_free(struct ps_client *client)
@@ -101,7 +105,7 @@ static int connect_address(const struct addrinfo *address)
     if (fd < 0)
         return -errno;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    keepalive_set(fd);
     if (connect(fd, address->ai_addr, address->ai_addrlen) < 0) {
         r = errno == EINPROGRESS || errno == EINTR ? wait_connected(fd) : -errno;
         if (r < 0)
@@ -147,7 +151,8 @@ int ps_client_ask_all(struct ps_client *client, enum wire_type type, size_t head
                             .iov_len = reply_bytes };
         ps_link_start(link, type, head_bytes, expected);
     }
-    return ps_links_run(client->links, client->config.n_servers, client->config.timeout_us, error);
+    return ps_links_run(client->links, client->config.n_servers, client->config.timeout_us, NULL,
+                        error);
 }
 
 /* What was said to a server and what it said, until both are believed. */
@@ -362,7 +367,7 @@ static size_t dense_parts(const struct shard_shape *shape, float *const *arrays,
 }
 
 int ps_client_prepare(struct ps_client *client, uint32_t s, const struct exchange *exchange,
-                      uint32_t flags, struct edl_error *error)
+                      uint32_t flags, uint64_t round, struct edl_error *error)
 {
     const struct shard_shape *shape = &client->shapes[s];
     struct packed *packed = &client->packed[s];
@@ -370,7 +375,8 @@ int ps_client_prepare(struct ps_client *client, uint32_t s, const struct exchang
     struct wire_push_pull request = { .flags = flags,
                                       .n_sections = exchange->n_rows,
                                       .samples = exchange->samples,
-                                      .pass = exchange->pass };
+                                      .pass = exchange->pass,
+                                      .round = round };
     size_t in_rows = 0;
     uint8_t *out;
     int r = reserve(packed, shape, exchange, error);
@@ -434,21 +440,95 @@ static void unpack(const struct shard_shape *shape, const struct packed *packed,
     }
 }
 
+/* run - one exchange with all servers */
+static int run(struct ps_client *client, const struct exchange *exchange, uint32_t flags,
+               uint64_t round, struct edl_error *error)
+{
+    const bool waits = (flags & (WIRE_ENTER | WIRE_ROUND)) != 0;
+    int r = 0;
+
+    for (uint32_t s = 0; r >= 0 && s < client->config.n_servers; s++)
+        r = ps_client_prepare(client, s, exchange, flags, round, error);
+    if (r >= 0)
+        r = ps_links_run(client->links, client->config.n_servers,
+                         waits ? MAX_OF(ROUND_US, client->config.timeout_us)
+                               : client->config.timeout_us,
+                         waits ? client->config.stop : NULL, error);
+    if (r < 0)
+        ps_client_disconnect(client); /* what is left on the wire belongs to no request any more */
+    return r;
+}
+
+static bool is_synchronous(const struct ps_client *client)
+{
+    return client->config.agreement.mode == SGD_SYNCHRONOUS + 1;
+}
+
+static uint64_t latest_round(const struct ps_client *client)
+{
+    uint64_t latest = 0;
+
+    for (uint32_t s = 0; s < client->config.n_servers; s++)
+        latest = MAX_OF(latest, client->packed[s].counts.round);
+    return latest;
+}
+
+/* enter - at the latest of the rounds that the servers have: none goes beyond the one that it told
+ * before this trainer has pushed */
+static int enter(struct ps_client *client, const struct exchange *exchange, struct edl_error *error)
+{
+    int r = run(client, exchange, WIRE_ENTER, 0, error);
+    bool same = true;
+
+    if (r < 0)
+        return r;
+    client->round = latest_round(client);
+    for (uint32_t s = 0; s < client->config.n_servers; s++)
+        same = same && client->packed[s].counts.round == client->round;
+    if (!same)
+        r = run(client, exchange, WIRE_ENTER, client->round, error);
+    client->entered = r >= 0;
+    return r;
+}
+
+static int push_round(struct ps_client *client, const struct exchange *exchange,
+                      struct edl_error *error)
+{
+    const uint32_t flags = WIRE_ROUND | (exchange->leaves ? WIRE_LEAVE : 0);
+    int r;
+
+    if (!client->entered)
+        return edl_error_set(error, EDL_ESTALE, "a push of a trainer that has not entered");
+    r = run(client, exchange, flags, client->round, error);
+    client->round++;
+    client->entered = r >= 0 && !exchange->leaves;
+    return r;
+}
+
+static int send_exchange(struct ps_client *client, const struct exchange *exchange,
+                         struct edl_error *error)
+{
+    if (is_synchronous(client) && exchange->push)
+        return push_round(client, exchange, error);
+    if (is_synchronous(client) && exchange->enters)
+        return enter(client, exchange, error);
+    if (is_synchronous(client) && exchange->leaves) {
+        client->entered = false;
+        return run(client, exchange, WIRE_LEAVE, 0, error);
+    }
+    return run(client, exchange, 0, 0, error);
+}
+
 int ps_client_exchange(void *userdata, const struct exchange *exchange, struct edl_error *error)
 {
     struct ps_client *client = userdata;
-    int r = 0;
+    int r;
 
     if (!client->connected)
         return edl_error_set(error, EDL_EUNREACHABLE, "not connected to the parameter servers");
-    for (uint32_t s = 0; r >= 0 && s < client->config.n_servers; s++)
-        r = ps_client_prepare(client, s, exchange, 0, error);
-    if (r >= 0)
-        r = ps_links_run(client->links, client->config.n_servers, client->config.timeout_us, error);
-    if (r < 0) {
-        ps_client_disconnect(client); /* what is left on the wire belongs to no request any more */
+    r = send_exchange(client, exchange, error);
+    if (r < 0)
         return r;
-    }
     for (uint32_t s = 0; s < client->config.n_servers; s++)
         unpack(&client->shapes[s], &client->packed[s], exchange);
     if (exchange->set)

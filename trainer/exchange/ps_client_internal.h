@@ -12,7 +12,7 @@
 
 /* What a server's reply begins with. */
 struct ps_counts {
-    uint64_t updates, samples;
+    uint64_t updates, samples, round;
 };
 _Static_assert(sizeof(struct ps_counts) == WIRE_PUSH_PULL_OK_HEAD_BYTES, "as it lies in memory");
 
@@ -42,6 +42,8 @@ struct ps_client {
                                                 NULL: it is dense, or nobody asks for them */
     bool trained;                            /* its job, as the trainer was told */
     bool connected;
+    bool entered;       /* synchronous SGD: it owes a push of the round */
+    uint64_t round;     /* that it owes */
     bool unproved;      /* the last try to connect failed by a proof */
     const char *lost;   /* name of a server that began again, NULL: none */
     const char *awaits; /* of one that has no values yet, NULL: none */
@@ -53,9 +55,10 @@ int ps_client_ask_all(struct ps_client *client, enum wire_type type, size_t head
                       enum wire_type expected, uint8_t *replies, size_t reply_bytes,
                       struct edl_error *error);
 
-/* ps_client_prepare - starts the exchange with one server; flags: more than follow from it */
+/* ps_client_prepare - starts the exchange with one server; flags: more than follow from it, and the
+ * round of those that name one */
 int ps_client_prepare(struct ps_client *client, uint32_t server, const struct exchange *exchange,
-                      uint32_t flags, struct edl_error *error);
+                      uint32_t flags, uint64_t round, struct edl_error *error);
 
 /* ps_client_past_open, ps_client_past_close - with the client
  * ps_client_past_tell - what it has, and so what each server wishes

@@ -70,7 +70,8 @@ int ps_client_past_tell(struct ps_client *client, struct edl_error *error)
             break;
         client->held[s].life = ok.life;
         client->held[s].wish = (enum wire_wish)ok.wish;
-        client->packed[s].counts = (struct ps_counts){ ok.updates, ok.samples };
+        client->packed[s].counts =
+            (struct ps_counts){ .updates = ok.updates, .samples = ok.samples };
         if (ok.wish == WISH_WAIT)
             client->awaits = client->links[s].name;
     }
@@ -172,10 +173,11 @@ static int send_bundle(struct ps_client *client, const struct bundle *bundle, fl
         exchange.dense_gradients =
             client->held[s].wish == WISH_VALUES ? (const float *const *)values : NULL;
         if (asks(&client->held[s]))
-            r = ps_client_prepare(client, s, &exchange, WIRE_SEED, error);
+            r = ps_client_prepare(client, s, &exchange, WIRE_SEED, 0, error);
     }
     if (r >= 0)
-        r = ps_links_run(client->links, client->config.n_servers, client->config.timeout_us, error);
+        r = ps_links_run(client->links, client->config.n_servers, client->config.timeout_us, NULL,
+                         error);
     return r;
 }
 

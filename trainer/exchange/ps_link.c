@@ -14,6 +14,8 @@
 #include "shared/patience.h"
 #include "trainer/wire/low_water.h"
 
+#define STOPPED_US (5 * USEC_PER_SEC)
+
 static size_t total_of(const struct iovec *parts, size_t n)
 {
     size_t total = 0;
@@ -195,13 +197,20 @@ static int wait_any(const struct ps_link *links, uint32_t n, struct pollfd *poll
     return 1;
 }
 
-int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us, struct edl_error *error)
+int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us,
+                 const volatile sig_atomic_t *stop, struct edl_error *error)
 {
     _cleanup_free_ struct pollfd *polled = xcalloc(n, sizeof *polled);
     struct patience patience = patience_of(timeout_us);
+    bool stopped = false;
     int r;
 
     do {
+        if (!stopped && stop != NULL && *stop) {
+            stopped = true;
+            timeout_us = MIN_OF(timeout_us, STOPPED_US);
+            patience = patience_of(timeout_us);
+        }
         for (uint32_t i = 0; i < n; i++) {
             r = drive(&links[i], error);
             if (r < 0)
@@ -211,6 +220,8 @@ int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us, struct 
         }
         r = wait_any(links, n, polled, &patience);
     } while (r > 0);
+    if (r == -ETIMEDOUT && stopped)
+        return edl_error_set(error, -EINTR, "stopped while other trainers were waited for");
     if (r == -ETIMEDOUT)
         return edl_error_set(error, r, "no parameter server has answered for %llu s",
                              (unsigned long long)(timeout_us / USEC_PER_SEC));

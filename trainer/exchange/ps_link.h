@@ -5,6 +5,7 @@
 #include "trainer/wire/wire.h"
 
 #include <stdbool.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -42,6 +43,8 @@ void ps_link_start(struct ps_link *link, enum wire_type type, size_t head_bytes,
                    enum wire_type expected);
 
 /* ps_links_run - all started links until every reply has come
- * Returns 0, -ETIMEDOUT after timeout_us without any progress, EDL_EUNREACHABLE when one breaks, or
- * the code with which a server refused. */
-int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us, struct edl_error *error);
+ * stop: NULL, or once it is set nothing is waited for longer than some seconds. Returns 0,
+ * -ETIMEDOUT after timeout_us without any progress, EDL_EUNREACHABLE when one breaks, -EINTR when
+ * it is stopped, or the code with which a server refused. */
+int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us,
+                 const volatile sig_atomic_t *stop, struct edl_error *error);

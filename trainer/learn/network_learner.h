@@ -45,6 +45,7 @@ struct network_learner_config {
                               whose members keep whole values (network_declare_dense) */
     exchange_fn exchange;
     void *exchange_userdata;
+    bool synchronous; /* others push while this one trains nothing: values are pulled anew */
     learner_batch_fn on_batch; /* may be NULL; its cost is the mean of the batch */
     void *batch_userdata;
     void (*on_update)(void *userdata); /* may be NULL; network_learner_values are those behind it */

@@ -106,11 +106,13 @@ static void take_values(struct network_learner *l, bool have_dense)
 }
 
 /* Pushes the gradient of the group's n_samples (0: nothing), pulls the dense values and the rows of
- * the next group (group[1]), which becomes this one. */
-static int swap_group(struct network_learner *l, size_t n_samples, bool want_dense,
+ * the next group (group[1]), which becomes this one; last: there is none. */
+static int swap_group(struct network_learner *l, size_t n_samples, bool want_dense, bool last,
                       struct edl_error *error)
 {
     struct exchange exchange = { .push = n_samples > 0,
+                                 .enters = n_samples == 0,
+                                 .leaves = last,
                                  .samples = (uint32_t)n_samples,
                                  .pass = l->pass,
                                  .dense_gradients =
@@ -180,7 +182,7 @@ int network_learner_train_until(struct network_learner *l, const struct sample_s
         return 0;
     r = collect_rows(l, samples, *position, end, 1, error);
     if (r >= 0)
-        r = swap_group(l, 0, !l->dense_valid, error);
+        r = swap_group(l, 0, !l->dense_valid || l->config.synchronous, false, error);
     while (r >= 0 && *position < n_samples) {
         bool stopping;
         size_t next;
@@ -195,7 +197,7 @@ int network_learner_train_until(struct network_learner *l, const struct sample_s
             return r;
         n_pushed = end - *position;
         *position = end;
-        r = explain(l, swap_group(l, n_pushed, true, error), error);
+        r = explain(l, swap_group(l, n_pushed, true, next == end, error), error);
         if (r >= 0 && l->config.on_update != NULL)
             l->config.on_update(l->config.update_userdata);
         if (r >= 0 && stopping && end < n_samples)

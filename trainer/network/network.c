@@ -182,14 +182,7 @@ int network_may_share(const struct network *network, struct edl_error *error)
         return edl_error_remedy(error, "leave it out (model_average in a program in Python), or "
                                        "train without servers: --local");
     }
-    if (network->settings.asynchronous != 0)
-        return 0;
-    (void)edl_error_set(error, -EINVAL,
-                        "%s: training, asynchronous: is 0, but each trainer pushes to the "
-                        "parameter servers on its own",
-                        network->file);
-    return edl_error_remedy(error, "leave it out (is_async=False in a program in Python), or train "
-                                   "without servers");
+    return 0;
 }
 
 int network_align(struct network *network, const struct network_layer *layer, uint32_t a,

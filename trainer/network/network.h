@@ -105,7 +105,7 @@ struct network_settings {
     double batch_size, learning_rate, momentum, rho, epsilon, beta1, beta2, l1, l2, clipping,
         schedule_a, schedule_b, nesterov, passes;
     double shuffle;      /* 0: samples in the order of the data */
-    double asynchronous; /* 0: trainers must not push on their own */
+    double asynchronous; /* 0: trainers wait for each other, 1: they do not; -1: not said */
     double average_window,
         max_average_window; /* of updates whose mean is tested and saved; 0: none */
 };
@@ -142,7 +142,7 @@ int network_parse(const char *text, size_t size, const char *file,
 /* network_free - NULL is fine; returns NULL */
 struct network *network_free(struct network *network);
 
-/* network_may_share - whether its trainers may push to parameter servers on their own; -EINVAL */
+/* network_may_share - whether its trainers may push to parameter servers; -EINVAL */
 int network_may_share(const struct network *network, struct edl_error *error);
 
 /* network_is_output - a layer is one of the outputs */

@@ -88,24 +88,12 @@ static uint64_t seed_of(const struct network_job *job)
     return job->seed ^ job->trainer_id << 32;
 }
 
-static enum local_sgd_method method_of(const struct network_job *job)
-{
-    return streq(job->center, "average") ? LOCAL_SGD_AVERAGE : LOCAL_SGD_ELASTIC;
-}
-
-/* What the servers compare with the other trainers'. */
-static struct agreement agreement_of(const struct network_job *job)
-{
-    return agreement_of_flags((uint32_t)job->trainers, (uint32_t)job->send_every,
-                              method_of(job) + 1, job->delta_add_rate);
-}
-
 static int open_local(struct study *s, struct edl_error *error)
 {
     const struct network_job *job = s->job;
     const struct local_sgd_config config = {
         .batches = job->send_every,
-        .method = method_of(job),
+        .method = study_method(job),
         .rate = job->delta_add_rate / (float)MAX_OF(job->trainers, UINT64_C(1)),
         .center = ps_client_exchange,
         .center_userdata = network_servers_client(s->servers),
@@ -124,13 +112,15 @@ static int open_parameters(struct study *s, struct edl_error *error)
                                              .trainer = (uint32_t)job->trainer_id,
                                              .placement = { (uint32_t)job->ports_num,
                                                             (uint32_t)job->ports_num_for_sparse },
-                                             .agreement = agreement_of(job),
                                              .stop = job->stop };
     struct declaration center;
     int r;
 
     if (job->servers == NULL)
         return table_new(&s->declaration, 0, 1, &s->table, error);
+    r = study_agreement(s, &config.agreement, error);
+    if (r < 0)
+        return r;
     r = job->trainers == 1 ? 0 : network_may_share(s->network, error);
     if (r < 0)
         return r;
@@ -217,6 +207,7 @@ static int open_learner(struct study *s, struct edl_error *error)
     if (r < 0)
         return r;
     config.declaration = s->declaration;
+    config.synchronous = s->servers != NULL && s->mode == SGD_SYNCHRONOUS;
     if (s->local != NULL) {
         config.exchange = local_sgd_exchange;
         config.exchange_userdata = s->local;

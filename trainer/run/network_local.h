@@ -40,6 +40,7 @@ struct network_job {
     const char *center;  /* average, elastic_average */
     float delta_add_rate;
     uint64_t trainers;           /* that share the servers; 0: not said */
+    bool sync, async;            /* they wait for each other, or do not; neither: sgd_mode.h */
     const char *servers_wait;    /* a time like 300s: for servers to be there */
     const struct device *device; /* open; NULL: the CPU */
     const volatile sig_atomic_t *stop;

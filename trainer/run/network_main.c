@@ -316,6 +316,11 @@ static size_t server_options(struct network_job *job, struct option_row *ret)
           .fallback = "0",
           .u64 = &job->trainers,
           .help = "trainers that share the servers; 0: not said, 1 for local SGD" },
+        { .name = "sync",
+          .flag = &job->sync,
+          .help = "with servers: each update waits for all trainers that have data (the network's "
+                  "word; else with several in --num_gradient_servers)" },
+        { .name = "async", .flag = &job->async, .help = "each trainer pushes on its own" },
         { .name = "ports_num",
           .fallback = "1",
           .u64 = &job->ports_num,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network_study.h - a network with its data and its parameters while something is asked of it: for
- * network_local.c and network_checkgrad.c alone */
+ * network_local.c, network_checkgrad.c and network_agreement.c alone */
 #pragma once
 
+#include "trainer/exchange/local_sgd.h"
+#include "trainer/run/sgd_mode.h"
 #include "trainer/parameters/declaration.h"
 #include "trainer/data/network_data.h"
 #include "trainer/model/network_files.h"
@@ -24,6 +26,7 @@ struct study {
     struct network *network;
     struct network_data data;
     struct declaration declaration;
+    enum sgd_mode mode;              /* of trainers that share servers */
     struct table *table;             /* here, or */
     struct network_servers *servers; /* on these, or */
     struct local_sgd *local;         /* here between meetings on these */
@@ -39,3 +42,10 @@ int study_network(struct study *s, struct edl_error *error);
 /* study_declare - s->declaration of the network and the job */
 int study_declare(struct study *s, struct edl_error *error);
 void study_close(struct study *s);
+
+/* study_method - of meetings, by --center_parameter_update_method */
+enum local_sgd_method study_method(const struct network_job *job);
+
+/* study_agreement - what the servers compare with the other trainers'; sets the study's mode, and
+ * says it where trainers wait for each other. -EINVAL: two options exclude each other */
+int study_agreement(struct study *s, struct agreement *ret, struct edl_error *error);

@@ -18,6 +18,7 @@
 #include "trainer/network/network.h"
 #include "trainer/exchange/ps_client.h"
 #include "trainer/exchange/servers_wait.h"
+#include "trainer/run/sgd_mode.h"
 #include "trainer/run/trainer_setup.h"
 
 struct trainer {
@@ -26,6 +27,7 @@ struct trainer {
     struct job_api *api;
     struct ps_client *servers;
     uint32_t n_servers;
+    enum sgd_mode mode;
     uint8_t secret[JOB_SECRET_BYTES];
     struct evaluation before; /* samples 0: not known */
     bool has_task;            /* one is leased to it */
@@ -37,7 +39,9 @@ static int make_client(struct trainer *trainer, uint32_t n_servers, struct edl_e
                                        .trainer = (uint32_t)trainer->config->index,
                                        .incarnation = trainer->config->incarnation,
                                        .declaration = trainer->workshop.declaration,
+                                       .agreement = { .mode = (uint32_t)trainer->mode + 1 },
                                        .tells_past = true,
+                                       .stop = trainer->config->stop,
                                        .n_servers = n_servers };
 
     memcpy(config.secret, trainer->secret, sizeof config.secret);
@@ -242,6 +246,20 @@ static int baseline(struct trainer *trainer, struct edl_error *error)
     return workshop_baseline(&trainer->workshop, &trainer->before, error);
 }
 
+static int find_mode(struct trainer *trainer, struct edl_error *error)
+{
+    const struct network *network = trainer->workshop.network;
+    const struct sgd_asked asked = { .sync = trainer->config->sync,
+                                     .async = trainer->config->async,
+                                     .asynchronous =
+                                         network != NULL ? network->settings.asynchronous : -1 };
+    int r = sgd_mode_of(&asked, &trainer->mode, error);
+
+    if (r >= 0 && trainer->mode == SGD_SYNCHRONOUS)
+        log_info("synchronous: each update is the sum of all trainers that have data");
+    return r;
+}
+
 static int start(struct trainer *trainer, struct edl_error *error)
 {
     int r = job_api_new(trainer->config->socket_path, trainer->config->api_retry_us,
@@ -254,13 +272,16 @@ static int start(struct trainer *trainer, struct edl_error *error)
     if (r >= 0)
         r = network_may_share(trainer->workshop.network, error);
     if (r >= 0)
+        r = find_mode(trainer, error);
+    if (r >= 0)
         r = workshop_prepare_output(&trainer->workshop, error);
     if (r >= 0)
         r = offer_dataset(trainer, error);
     if (r >= 0)
         r = connect_servers(trainer, trainer->config->hosts_wait_us, error);
     if (r >= 0)
-        r = workshop_start(&trainer->workshop, ps_client_exchange, trainer->servers, error);
+        r = workshop_start(&trainer->workshop, ps_client_exchange, trainer->servers,
+                           trainer->mode == SGD_SYNCHRONOUS, error);
     if (r < 0 || ps_client_updates(trainer->servers) > 0)
         return r;
     r = baseline(trainer, error);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct device;
@@ -29,6 +30,7 @@ struct trainer_config {
     uint64_t embedding, hidden;            /* of ngram_lm; 0: the file's */
     float learning_rate, epsilon, l2_rate; /* negative: the file's */
     float dropout;                         /* of ngram_lm; negative: the file's */
+    bool sync, async;                      /* sgd_mode.h */
     uint64_t evaluate_max;                 /* held-out samples at the end */
     uint64_t hosts_wait_us;                /* for the servers, at first */
     uint64_t reconnect_us;                 /* for the servers, later */

@@ -79,7 +79,7 @@ int trainer_run_local(const struct trainer_config *config, uint64_t passes, stru
     if (r >= 0)
         r = table_new(&workshop.declaration, 0, 1, &table, error);
     if (r >= 0)
-        r = workshop_start(&workshop, table_exchange, table, error);
+        r = workshop_start(&workshop, table_exchange, table, false, error);
     if (r >= 0)
         r = workshop_baseline(&workshop, &before, error);
     if (r >= 0 && before.samples > 0)

@@ -145,6 +145,8 @@ static int start(int argc, char **argv, struct settings *s, struct edl_error *er
           .fallback = "1",
           .u64 = &t->push_every,
           .help = "batches whose gradients are summed and pushed at once" },
+        { .name = "sync", .flag = &t->sync, .help = "updates are of all trainers with data" },
+        { .name = "async", .flag = &t->async, .help = "each trainer pushes on its own" },
         { .name = "log-period",
           .fallback = "100",
           .u64 = &t->log_period,

@@ -181,7 +181,7 @@ static uint32_t batch_of(const struct workshop *workshop)
 }
 
 int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
-                   struct edl_error *error)
+                   bool synchronous, struct edl_error *error)
 {
     const struct trainer_config *config = workshop->config;
     const struct network_learner_config learner = { .network = workshop->network,
@@ -192,6 +192,7 @@ int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userda
                                                     .dropout_seed = config->seed,
                                                     .exchange = exchange,
                                                     .exchange_userdata = userdata,
+                                                    .synchronous = synchronous,
                                                     .on_batch = progress_batch,
                                                     .batch_userdata = &workshop->progress };
 

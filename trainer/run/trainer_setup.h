@@ -23,11 +23,11 @@ struct workshop {
 };
 
 /* workshop_open - data set and declaration; the learner follows when it is known where the
- * parameters are */
+ * parameters are; synchronous: others train there as well, and all wait for each other */
 int workshop_open(struct workshop *workshop, const struct trainer_config *config,
                   struct edl_error *error);
 int workshop_start(struct workshop *workshop, exchange_fn exchange, void *userdata,
-                   struct edl_error *error);
+                   bool synchronous, struct edl_error *error);
 void workshop_close(struct workshop *workshop);
 
 /* workshop_read - samples, shuffled by the seed; the caller's, for sample_set_free */

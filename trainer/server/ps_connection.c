@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ps_connection.c - one trainer's connection at a parameter server: whole frames in, replies out */
+#include "trainer/wire/keepalive.h"
 #include "trainer/server/ps_connection.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ struct ps_connection {
     uint8_t head[HEAD_MAX];
     struct iovec out[OUT_PARTS];
     bool writing;
+    bool holding; /* a frame is answered later */
     bool closing; /* after what is queued */
     float *scratch;
     size_t scratch_capacity;
@@ -65,7 +67,7 @@ int ps_connection_new(sd_event *event, int take_fd, const struct ps_connection_e
     /* Buffers are left to the kernel: setting SO_SNDBUF or SO_RCVBUF would switch off its
      * autotuning, which goes further than an unprivileged process may ask for. */
     (void)setsockopt(take_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)setsockopt(take_fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    keepalive_set(take_fd);
     r = sd_event_add_io(event, &connection->source, take_fd, EPOLLIN, on_io, connection);
     if (r < 0) {
         (void)ps_connection_free(connection);
@@ -273,7 +275,9 @@ static int turn(struct ps_connection *connection, struct edl_error *error)
         connection->header_got = 0;
         r = connection->events.on_frame(connection, &connection->header, connection->body,
                                         connection->events.userdata);
-        connection->closing = r < 0;
+        connection->closing |= r < 0;
+        if (connection->holding)
+            return 0;
         if (!connection->writing)
             return r < 0 ? r : 1;
     }
@@ -281,6 +285,31 @@ static int turn(struct ps_connection *connection, struct edl_error *error)
     if (r > 0 && connection->closing)
         return -ECONNABORTED;
     return r;
+}
+
+static uint32_t wanted(const struct ps_connection *connection)
+{
+    if (connection->holding)
+        return EPOLLRDHUP;
+    return connection->writing ? EPOLLOUT : EPOLLIN;
+}
+
+void ps_connection_hold(struct ps_connection *connection)
+{
+    connection->holding = true;
+}
+
+const uint8_t *ps_connection_held(const struct ps_connection *connection, size_t *ret_size)
+{
+    *ret_size = (size_t)connection->header.body_bytes;
+    return connection->holding ? connection->body : NULL;
+}
+
+void ps_connection_release(struct ps_connection *connection, bool closes)
+{
+    connection->holding = false;
+    connection->closing |= closes;
+    arm(connection, wanted(connection));
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -291,11 +320,16 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userda
 
     (void)source;
     (void)fd;
-    (void)revents;
+    if (connection->holding) {
+        if ((revents & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0)
+            return 0;
+        connection->events.on_closed(connection, NULL, connection->events.userdata);
+        return 0;
+    }
     /* A turn ends where the socket does: several trainers are served frame by frame, in turn. */
     r = turn(connection, &error);
     if (r >= 0) {
-        arm(connection, connection->writing ? EPOLLOUT : EPOLLIN);
+        arm(connection, wanted(connection));
         return 0;
     }
     if (error.code == 0 && r != -ENODATA && r != -ECONNABORTED)

@@ -64,6 +64,13 @@ void ps_connection_reply(struct ps_connection *connection, enum wire_type type, 
                          size_t head_bytes, const float *block, size_t block_values,
                          const float *rows, size_t rows_values);
 
+/* ps_connection_hold - on_frame answers later: the frame stays, and no other one is read. The end
+ * of the connection is seen meanwhile. ps_connection_held - the body that is held, NULL: none is
+ * ps_connection_release - its reply is queued; closes: the connection ends behind it */
+void ps_connection_hold(struct ps_connection *connection);
+const uint8_t *ps_connection_held(const struct ps_connection *connection, size_t *ret_size);
+void ps_connection_release(struct ps_connection *connection, bool closes);
+
 /* ps_connection_detach - what still points at borrowed memory is copied; -ENOMEM: close the
  * connection */
 int ps_connection_detach(struct ps_connection *connection);

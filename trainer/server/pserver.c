@@ -23,7 +23,7 @@
 #include "trainer/server/pserver_internal.h"
 #include "trainer/exchange/table.h"
 
-static int refuse(struct ps_connection *connection, int code, const char *text)
+int pserver_refuse(struct ps_connection *connection, int code, const char *text)
 {
     struct wire_refused refused = { .code = code };
     uint8_t body[WIRE_REFUSED_MAX];
@@ -44,6 +44,8 @@ static void drop(struct pserver *server, struct ps_connection *connection)
             server->connections[i] = server->connections[--server->n_connections];
             break;
         }
+    if (ps_connection_peer(connection)->greeted)
+        rounds_leave(&server->rounds, ps_connection_peer(connection)->trainer);
     (void)ps_connection_free(connection);
     (void)sd_event_source_set_enabled(server->listen_source, SD_EVENT_ON);
 }
@@ -98,14 +100,14 @@ static int on_hello(struct pserver *server, struct ps_connection *connection,
     int r;
 
     if (peer->challenged)
-        return refuse(connection, -EINVAL, "HELLO comes once");
+        return pserver_refuse(connection, -EINVAL, "HELLO comes once");
     r = wire_hello_decode(body, (size_t)header->body_bytes, &peer->hello, &error);
     if (r < 0)
-        return refuse(connection, r, error.text);
+        return pserver_refuse(connection, r, error.text);
     peer->trainer = peer->hello.trainer;
     r = check_hello(server, &peer->hello, &error);
     if (r < 0)
-        return refuse(connection, r, error.text);
+        return pserver_refuse(connection, r, error.text);
     peer->challenge.shard = peer->hello.shard;
     peer->challenge.incarnation = server->config.incarnation;
     r = job_nonce_make(peer->challenge.nonce, &error);
@@ -113,7 +115,7 @@ static int on_hello(struct pserver *server, struct ps_connection *connection,
     if (r >= 0)
         r = job_proof_make(server->config.secret, &claim, peer->challenge.proof, &error);
     if (r < 0)
-        return refuse(connection, r, error.text);
+        return pserver_refuse(connection, r, error.text);
     peer->challenged = true;
     ps_connection_reply(connection, WIRE_CHALLENGE, reply,
                         wire_challenge_encode(&peer->challenge, reply), NULL, 0, NULL, 0);
@@ -158,13 +160,14 @@ static int on_proof(struct pserver *server, struct ps_connection *connection,
     int r;
 
     if (!peer->challenged || peer->greeted)
-        return refuse(connection, -EINVAL, "PROOF comes once, behind HELLO");
+        return pserver_refuse(connection, -EINVAL, "PROOF comes once, behind HELLO");
     r = wire_proof_decode(body, (size_t)header->body_bytes, proof, &error);
     if (r >= 0)
         r = check_proof(server, peer, proof, &error);
     if (r < 0)
-        return refuse(connection, r, error.text);
+        return pserver_refuse(connection, r, error.text);
     drop_older(server, connection, hello->trainer);
+    pserver_look_at_rounds(server);
     remember(server, hello->trainer, hello->incarnation);
     peer->greeted = true;
     peer->incarnation = hello->incarnation;
@@ -203,7 +206,7 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
     int r = wire_declare_decode(body, (size_t)header->body_bytes, &declaration, &error);
 
     if (r < 0)
-        return refuse(connection, r, error.text);
+        return pserver_refuse(connection, r, error.text);
     r = check_hello(server, hello, &error);
     if (r >= 0)
         r = pserver_terms_check(&server->terms,
@@ -212,17 +215,20 @@ static int on_declare(struct pserver *server, struct ps_connection *connection,
     if (r >= 0 && server->table == NULL)
         r = create(server, &declaration, hello, &error);
     if (r < 0)
-        return refuse(connection, r, error.text);
+        return pserver_refuse(connection, r, error.text);
     if (!declaration_equal(&declaration, table_declaration(server->table))) {
-        return refuse(
+        return pserver_refuse(
             connection, -EINVAL,
             "the parameters were declared differently before: every trainer of a job must "
             "be started with the same model, seed and rates; for another training, restart the "
             "parameter servers");
     } else if (table_shape(server->table)->n_shards != hello->n_shards) {
-        return refuse(connection, -EINVAL, "the parameters lie on another number of servers");
+        return pserver_refuse(connection, -EINVAL,
+                              "the parameters lie on another number of servers");
     }
     pserver_terms_add(&server->terms, hello);
+    if (hello->agreement.mode == SGD_SYNCHRONOUS + 1)
+        rounds_await(&server->rounds, server->terms.known.said.trainers);
     ok.created = !server->recovery.restored;
     ok.awaits = table_awaits_values(server->table);
     ok.updates = table_updates(server->table);
@@ -259,7 +265,7 @@ static int on_past(struct pserver *server, struct ps_connection *connection,
                            : edl_error_set(&error, -EINVAL, "PAST before DECLARE");
 
     if (r < 0)
-        return refuse(connection, r, error.text);
+        return pserver_refuse(connection, r, error.text);
     now = now_of(server);
     if (recovery_meet(&server->recovery, &peer->past, &now) && !now.awaits) {
         log_warning(
@@ -345,7 +351,7 @@ static int apply(struct pserver *server, const struct ps_peer *peer,
 }
 
 /* Replies that are half sent must not see the coming update. */
-static void detach_all(struct pserver *server)
+void pserver_detach_all(struct pserver *server)
 {
     for (size_t i = server->n_connections; i-- > 0;)
         if (ps_connection_detach(server->connections[i]) < 0) {
@@ -354,45 +360,52 @@ static void detach_all(struct pserver *server)
         }
 }
 
-static int on_push_pull(struct pserver *server, struct ps_connection *connection,
-                        const struct wire_header *header, const uint8_t *body)
+int pserver_answer(struct pserver *server, struct ps_connection *connection,
+                   const struct wire_push_pull *request, struct edl_error *error)
 {
-    struct edl_error error = { 0 };
-    const struct shard_shape *shape;
-    struct wire_push_pull request;
-    size_t block = 0, rows;
-    uint64_t counts[2];
-    float *scratch;
-    int r;
+    const struct shard_shape *shape = table_shape(server->table);
+    const size_t block = request->flags & WIRE_PULL_DENSE ? shape->dense_values : 0;
+    const size_t rows =
+        (size_t)(wire_push_pull_ok_size(request, shape) - WIRE_PUSH_PULL_OK_HEAD_BYTES) /
+            sizeof(float) -
+        block;
+    const uint64_t counts[] = { table_updates(server->table), table_samples(server->table),
+                                server->rounds.now };
+    float *scratch = ps_connection_scratch(connection, rows);
 
-    if (!ps_connection_peer(connection)->declared)
-        return refuse(connection, -EINVAL, "PUSH_PULL before DECLARE");
-    shape = table_shape(server->table);
-    r = wire_push_pull_decode(body, (size_t)header->body_bytes, shape, &request, &error);
-    if (r >= 0)
-        r = table_check(server->table, &request, &error);
-    if (r >= 0)
-        r = check_turn(server, ps_connection_peer(connection)->trainer, request.flags, &error);
-    if (r < 0)
-        return refuse(connection, r, error.text);
-    if (request.flags & WIRE_PULL_DENSE)
-        block = shape->dense_values;
-    rows = (size_t)(wire_push_pull_ok_size(&request, shape) - WIRE_PUSH_PULL_OK_HEAD_BYTES) /
-               sizeof(float) -
-           block;
-    scratch = ps_connection_scratch(connection, rows);
     if (scratch == NULL)
-        return refuse(connection, -ENOMEM, "no memory for the rows asked for");
-    detach_all(server); /* this connection writes nothing now, so it stays */
-    r = apply(server, ps_connection_peer(connection), &request, &error);
-    if (r < 0)
-        return refuse(connection, r, error.text);
-    table_pull_rows(server->table, &request, scratch);
-    counts[0] = table_updates(server->table);
-    counts[1] = table_samples(server->table);
+        return edl_error_set(error, -ENOMEM, "no memory for the rows asked for");
+    table_pull_rows(server->table, request, scratch);
     ps_connection_reply(connection, WIRE_PUSH_PULL_OK, counts, sizeof counts,
                         table_values(server->table), block, scratch, rows);
     return 0;
+}
+
+static int on_push_pull(struct pserver *server, struct ps_connection *connection,
+                        const struct wire_header *header, const uint8_t *body)
+{
+    struct ps_peer *peer = ps_connection_peer(connection);
+    struct edl_error error = { 0 };
+    struct wire_push_pull request;
+    int r;
+
+    if (!peer->declared)
+        return pserver_refuse(connection, -EINVAL, "PUSH_PULL before DECLARE");
+    r = wire_push_pull_decode(body, (size_t)header->body_bytes, table_shape(server->table),
+                              &request, &error);
+    if (r >= 0)
+        r = table_check(server->table, &request, &error);
+    if (r >= 0)
+        r = check_turn(server, peer->trainer, request.flags, &error);
+    if (r >= 0 && (request.flags & (WIRE_ENTER | WIRE_ROUND | WIRE_LEAVE)) != 0)
+        return pserver_take_round(server, connection, &request);
+    if (r < 0)
+        return pserver_refuse(connection, r, error.text);
+    pserver_detach_all(server); /* this connection writes nothing now, so it stays */
+    r = apply(server, peer, &request, &error);
+    if (r >= 0)
+        r = pserver_answer(server, connection, &request, &error);
+    return r < 0 ? pserver_refuse(connection, r, error.text) : 0;
 }
 
 static const struct {
@@ -413,12 +426,13 @@ static int on_frame(struct ps_connection *connection, const struct wire_header *
         if (handlers[i].type != header->type)
             continue;
         if (handlers[i].needs_greeting && !ps_connection_peer(connection)->greeted)
-            return refuse(connection, -EACCES,
-                          "the first frames must be HELLO and PROOF: a peer that sends others has "
-                          "not proved to be of the job");
+            return pserver_refuse(
+                connection, -EACCES,
+                "the first frames must be HELLO and PROOF: a peer that sends others has "
+                "not proved to be of the job");
         return handlers[i].handler(userdata, connection, header, body);
     }
-    return refuse(connection, -EINVAL, "this frame is not for a server");
+    return pserver_refuse(connection, -EINVAL, "this frame is not for a server");
 }
 
 static void tell_left(const struct pserver *server, uint32_t trainer)
@@ -442,6 +456,7 @@ static void on_closed(struct ps_connection *connection, const char *reason, void
     else if (peer->greeted)
         tell_left(userdata, peer->trainer);
     drop(userdata, connection);
+    pserver_look_at_rounds(userdata);
 }
 
 /* In its time somebody may have to be dropped, or is there room for one more. */
@@ -589,6 +604,8 @@ struct pserver *pserver_free(struct pserver *server)
     server->greeting_source = sd_event_source_disable_unref(server->greeting_source);
     server->listen_source = sd_event_source_disable_unref(server->listen_source);
     (void)safe_close(server->config.listen_fd);
+    rounds_clear(&server->rounds);
+    (void)push_sum_free(server->sum);
     (void)table_free(server->table);
     server->event = sd_event_unref(server->event);
     one_writer_release(&server->writer);

@@ -12,7 +12,9 @@
 #include "trainer/files/one_writer.h"
 #include "trainer/server/pserver.h"
 #include "trainer/server/pserver_terms.h"
+#include "trainer/server/push_sum.h"
 #include "trainer/server/recovery.h"
+#include "trainer/server/rounds.h"
 
 struct ps_connection;
 struct table;
@@ -37,6 +39,8 @@ struct pserver {
     struct trainer_record *trainers; /* of each trainer index that said HELLO; owned */
     uint32_t n_trainers;
     struct pserver_terms terms;
+    struct rounds rounds; /* of synchronous SGD */
+    struct push_sum *sum; /* owned; NULL until a round is over */
 };
 
 /* In whatever life. */
@@ -50,3 +54,22 @@ int pserver_load(struct pserver *server, struct edl_error *error);
 
 /* pserver_on_checkpoint_due - of the timer: writes what has changed, in a child */
 int pserver_on_checkpoint_due(sd_event_source *source, uint64_t time_us, void *userdata);
+
+/* pserver_refuse - returns code, for a ps_frame_fn */
+int pserver_refuse(struct ps_connection *connection, int code, const char *text);
+
+/* pserver_answer - what a checked request pulls, as a reply; negative: why not */
+int pserver_answer(struct pserver *server, struct ps_connection *connection,
+                   const struct wire_push_pull *request, struct edl_error *error);
+
+/* pserver_detach_all - replies that are half sent do not see the coming update; connections may end
+ */
+void pserver_detach_all(struct pserver *server);
+
+/* pserver_take_round - a checked request of synchronous SGD: it is answered at once, or held until
+ * its round; returns as a ps_frame_fn
+ *
+ * pserver_look_at_rounds - whether one is over; behind whatever may have ended it */
+int pserver_take_round(struct pserver *server, struct ps_connection *connection,
+                       const struct wire_push_pull *request);
+void pserver_look_at_rounds(struct pserver *server);

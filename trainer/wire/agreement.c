@@ -30,17 +30,24 @@ static double delta_add_rate(const struct agreement *agreement)
     return (double)agreement->delta_add_rate;
 }
 
-static const char *const centers[] = { "nothing", "average", "elastic_average" };
+static double mode(const struct agreement *agreement)
+{
+    return agreement->mode;
+}
+
+static const char *const centers[] = { "nothing", "average", "elastic_average", NULL };
+static const char *const modes[] = { "nothing", "no", "yes", NULL };
 
 static const struct {
     const char *flag;
     double (*value)(const struct agreement *agreement);
-    const char *const *words; /* of a value that is a choice; NULL: it is a number */
+    const char *const *words; /* of a value that is a choice, NULL behind; NULL: it is a number */
 } terms[TERMS] = {
     [TERM_TRAINERS] = { "num_gradient_servers", trainers, NULL },
     [TERM_SEND_EVERY] = { "num_batches_per_send_parameter", send_every, NULL },
     [TERM_CENTER] = { "center_parameter_update_method", center, centers },
     [TERM_DELTA_ADD_RATE] = { "delta_add_rate", delta_add_rate, NULL },
+    [TERM_MODE] = { "sync", mode, modes },
 };
 
 struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint32_t center,
@@ -56,8 +63,10 @@ struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint
 
 static void describe(size_t term, double value, char ret[VALUE_SIZE])
 {
-    const size_t n_words = ELEMENTS(centers);
+    size_t n_words = 0;
 
+    while (terms[term].words != NULL && terms[term].words[n_words] != NULL)
+        n_words++;
     if (terms[term].words != NULL)
         (void)snprintf(ret, VALUE_SIZE, "%s",
                        value < (double)n_words ? terms[term].words[(size_t)value] : "?");
@@ -107,6 +116,8 @@ void agreement_add(struct agreement_known *known, const struct agreement *other,
         said->center = other->center;
     if (said->delta_add_rate == 0)
         said->delta_add_rate = other->delta_add_rate;
+    if (said->mode == 0)
+        said->mode = other->mode;
     for (size_t i = 0; i < TERMS; i++)
         if (terms[i].value(&before) == 0)
             known->speakers[i] = other_trainer;

@@ -17,7 +17,10 @@ struct agreement {
     uint32_t send_every; /* --num_batches_per_send_parameter */
     uint32_t center;     /* --center_parameter_update_method: enum local_sgd_method, 1 more */
     float delta_add_rate;
+    uint32_t mode; /* --sync: enum sgd_mode, 1 more */
 };
+
+enum sgd_mode { SGD_ASYNCHRONOUS, SGD_SYNCHRONOUS };
 
 /* agreement_of_flags - what a trainer says of its own flags
  * trainers: 0: not given. With local SGD, send_every above 1, that says 1: a meeting shares by it.
@@ -25,7 +28,14 @@ struct agreement {
 struct agreement agreement_of_flags(uint32_t trainers, uint32_t send_every, uint32_t center,
                                     float delta_add_rate);
 
-enum agreement_term { TERM_TRAINERS, TERM_SEND_EVERY, TERM_CENTER, TERM_DELTA_ADD_RATE, TERMS };
+enum agreement_term {
+    TERM_TRAINERS,
+    TERM_SEND_EVERY,
+    TERM_CENTER,
+    TERM_DELTA_ADD_RATE,
+    TERM_MODE,
+    TERMS
+};
 
 /* What was said, term by term, and which trainer said it first. All 0: nothing. */
 struct agreement_known {

@@ -121,6 +121,7 @@ size_t wire_hello_encode(const struct wire_hello *hello, uint8_t *out)
     out = put_u32(out, hello->agreement.send_every);
     out = put_u32(out, hello->agreement.center);
     out = put(out, &hello->agreement.delta_add_rate, sizeof hello->agreement.delta_add_rate);
+    out = put_u32(out, hello->agreement.mode);
     (void)put(out, hello->nonce, sizeof hello->nonce);
     return WIRE_HELLO_BYTES;
 }
@@ -144,6 +145,7 @@ int wire_hello_decode(const uint8_t *body, size_t size, struct wire_hello *ret,
     body = get(body, &hello.agreement.send_every, sizeof hello.agreement.send_every);
     body = get(body, &hello.agreement.center, sizeof hello.agreement.center);
     body = get(body, &hello.agreement.delta_add_rate, sizeof hello.agreement.delta_add_rate);
+    body = get(body, &hello.agreement.mode, 4);
     (void)get(body, hello.nonce, sizeof hello.nonce);
     if (hello.n_shards == 0 || hello.n_shards > SHARDS_MAX || hello.shard >= hello.n_shards)
         return edl_error_set(error, -EINVAL, "HELLO names server %u of %u", hello.shard,
@@ -354,6 +356,7 @@ size_t wire_push_pull_head_encode(const struct wire_push_pull *request, uint8_t 
     out = put_u32(out, request->n_sections);
     out = put_u32(out, request->samples);
     out = put_u32(out, request->pass);
+    out = put_u64(out, request->round);
     for (uint32_t s = 0; s < request->n_sections; s++) {
         out = put_u32(out, request->sections[s].param);
         out = put_u32(out, request->sections[s].n_push);
@@ -410,13 +413,16 @@ static void view_sections(const uint8_t *in, const struct shard_shape *shape,
     }
 }
 
-/* A frame pushes gradients, or values in one way. */
+/* A frame pushes gradients, or values in one way, or enters. */
 static bool flags_are_valid(uint32_t flags)
 {
-    const uint32_t ways = flags & (WIRE_PUSH | WIRE_SET | WIRE_SEED);
-    const uint32_t known = WIRE_PUSH_DENSE | WIRE_PULL_DENSE | WIRE_PUSH | WIRE_SET | WIRE_SEED;
+    const uint32_t ways = flags & (WIRE_PUSH | WIRE_SET | WIRE_SEED | WIRE_ENTER);
+    const uint32_t known = WIRE_PUSH_DENSE | WIRE_PULL_DENSE | WIRE_PUSH | WIRE_SET | WIRE_SEED |
+                           WIRE_ENTER | WIRE_ROUND | WIRE_LEAVE;
 
-    return (flags & ~known) == 0 && (ways & (ways - 1)) == 0;
+    return (flags & ~known) == 0 && (ways & (ways - 1)) == 0 &&
+           ((flags & WIRE_ROUND) == 0 || ways == WIRE_PUSH) &&
+           ((flags & WIRE_LEAVE) == 0 || ways == WIRE_PUSH || ways == 0);
 }
 
 int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_shape *shape,
@@ -429,7 +435,7 @@ int wire_push_pull_decode(const uint8_t *body, size_t size, const struct shard_s
     if (size < WIRE_PUSH_PULL_FIXED_BYTES)
         return check_size("PUSH_PULL", size, WIRE_PUSH_PULL_FIXED_BYTES, error);
     (void)get(get(body, &request.flags, 4), &request.n_sections, 4);
-    (void)get(get(body + 8, &request.samples, 4), &request.pass, 4);
+    (void)get(get(get(body + 8, &request.samples, 4), &request.pass, 4), &request.round, 8);
     if (!flags_are_valid(request.flags))
         return edl_error_set(error, -EINVAL, "PUSH_PULL with unknown flags 0x%x", request.flags);
     if (request.n_sections > DECLARATION_PARAMS_MAX)

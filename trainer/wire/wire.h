@@ -7,7 +7,8 @@
  * row ids are views into the body (4-byte aligned when the body is), never copied.
  *
  * HELLO body: u32 version, u32 trainer, u32 shard, u32 shards, u64 job, u64 incarnation, u32
- * trainers there are, u32 batches between meetings, u32 method, f32 rate (agreement.h), nonce.
+ * trainers there are, u32 batches between meetings, u32 method, f32 rate, u32 mode (agreement.h),
+ * nonce.
  * CHALLENGE body: u32 version, u32 shard, u64 incarnation, nonce, proof. Both begin with the
  * version, in every version. PROOF body: proof. HELLO_OK has none. Nonces and proofs have 32 bytes;
  * trainer/wire/handshake.h says which bytes are proved.
@@ -19,10 +20,12 @@
  * PAST_OK body: u64 life, u64 updates, u64 samples, u32 wish, u32 0. trainer/server/recovery.h
  * tells why.
  *
- * PUSH_PULL body: u32 flags, u32 sections, u32 samples behind this push, u32 their pass, sections x
- * {u32 parameter, u32 rows pushed, u32 rows pulled}, [f32 dense gradients of the shard], then for
- * each section: u32 pushed ids, f32 pushed rows, u32 pulled ids. PUSH_PULL_OK body: u64 updates,
- * u64 samples, [f32 dense values of the shard], then for each section: f32 pulled rows. */
+ * PUSH_PULL body: u32 flags, u32 sections, u32 samples behind this push, u32 their pass, u64 round,
+ * sections x {u32 parameter, u32 rows pushed, u32 rows pulled}, [f32 dense gradients of the shard],
+ * then for each section: u32 pushed ids, f32 pushed rows, u32 pulled ids. PUSH_PULL_OK body: u64
+ * updates, u64 samples, u64 round that is there now, [f32 dense values of the shard], then for each
+ * section: f32 pulled rows. trainer/server/rounds.h tells what a round is; 0 without synchronous
+ * SGD. */
 #pragma once
 
 #include "shared/job_secret.h"
@@ -39,12 +42,12 @@ struct shard_shape;
 /* 2: both ends prove that they know the job's secret. 3: DECLARE names any optimizer, and a push
  * its samples; gradients are sums. 4: values may be set; DECLARE names the ports of a host, and
  * HELLO what all trainers are to be given alike. 5: a server that comes back asks for the values
- * that trainers have. Another version is refused. */
-#define WIRE_VERSION 5
+ * that trainers have. 6: rounds of synchronous SGD. Another version is refused. */
+#define WIRE_VERSION 6
 #define WIRE_HEADER_BYTES 24
 #define WIRE_CONTROL_MAX (64u * 1024) /* body of anything but the two bulk types */
 #define WIRE_BULK_MAX (UINT64_C(2) * 1024 * 1024 * 1024) /* body of PUSH_PULL and its reply */
-#define WIRE_HELLO_BYTES (48 + JOB_NONCE_BYTES)
+#define WIRE_HELLO_BYTES (52 + JOB_NONCE_BYTES)
 #define WIRE_HELLO_1_BYTES 32 /* of version 1, which did not say its version */
 #define WIRE_CHALLENGE_BYTES (16 + JOB_NONCE_BYTES + JOB_PROOF_BYTES)
 #define WIRE_PROOF_BYTES JOB_PROOF_BYTES
@@ -55,10 +58,10 @@ struct shard_shape;
 #define WIRE_PAST_BYTES 32
 #define WIRE_PAST_OK_BYTES 32
 #define WIRE_SECTION_BYTES 12
-#define WIRE_PUSH_PULL_FIXED_BYTES 16
+#define WIRE_PUSH_PULL_FIXED_BYTES 24
 #define WIRE_PUSH_PULL_HEAD_MAX                                                                    \
     (WIRE_PUSH_PULL_FIXED_BYTES + DECLARATION_PARAMS_MAX * WIRE_SECTION_BYTES)
-#define WIRE_PUSH_PULL_OK_HEAD_BYTES 16
+#define WIRE_PUSH_PULL_OK_HEAD_BYTES 24
 #define WIRE_REFUSED_MAX 512
 #define WIRE_COUNT_MAX (UINT64_C(1) << 62) /* updates and samples of a PAST */
 
@@ -142,7 +145,10 @@ enum {
     WIRE_PUSH = 4, /* counts as an update */
     WIRE_SET = 8,  /* values are pushed */
     WIRE_SEED =
-        16 /* likewise, as PAST_OK has wished: dense ones, and of the rows those there are */
+        16, /* likewise, as PAST_OK has wished: dense ones, and of the rows those there are */
+    WIRE_ENTER = 32, /* owes pushes from that round on; answered when it is there */
+    WIRE_ROUND = 64, /* a push of that round; answered when it is over */
+    WIRE_LEAVE = 128 /* owes no more pushes, behind this one if it is one */
 };
 
 struct wire_section {
@@ -158,6 +164,7 @@ struct wire_push_pull {
     uint32_t n_sections;
     uint32_t samples; /* whose gradients were summed */
     uint32_t pass;
+    uint64_t round;     /* with ENTER and ROUND */
     const float *dense; /* NULL without WIRE_PUSH_DENSE */
     struct wire_section sections[DECLARATION_PARAMS_MAX];
 };
