@@ -17,7 +17,7 @@
 
 #include "bench/samples.h"
 #include "scheduler/core/policy/allocate.h"
-#include "simulator/trace/goodput_fit_allreduce.h"
+#include "shared/goodput_fit_allreduce.h"
 #include "scheduler/core/speed/fit_pserver.h"
 #include "scheduler/core/policy/ranks.h"
 #include "scheduler/core/policy/weights.h"

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "simulator/trace/goodput_batch.h"
-#include "simulator/trace/goodput_fit_allreduce.h"
+#include "shared/goodput_batch.h"
+#include "shared/goodput_fit_allreduce.h"
 
 struct edl_error;
 struct profile;

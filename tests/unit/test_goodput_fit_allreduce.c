@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <time.h>
 
-#include "simulator/trace/goodput_batch.h"
-#include "simulator/trace/goodput_minimise.h"
+#include "shared/goodput_batch.h"
+#include "shared/goodput_minimise.h"
 #include "tests/unit/goodput_curves.h"
 #include "tests/unit/test.h"
 

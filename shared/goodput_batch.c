@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goodput_batch.c - throughput, efficiency, and the batch with the most of both */
-#include "simulator/trace/goodput_batch.h"
+#include "shared/goodput_batch.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "simulator/trace/goodput_fit_allreduce.h"
+#include "shared/goodput_fit_allreduce.h"
 
 struct goodput_gradient {
     double square, variance; /* >= 0; with a variance of 0 a larger batch teaches nothing */

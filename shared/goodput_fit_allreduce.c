@@ -3,13 +3,13 @@
  *
  * Searched for in logarithms (but for gamma): the error is one of logarithms. Its derivatives are
  * then shares of the time, between 0 and 1 in any units, and the bounds are far away. */
-#include "simulator/trace/goodput_fit_allreduce.h"
+#include "shared/goodput_fit_allreduce.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 
-#include "simulator/trace/goodput_minimise.h"
+#include "shared/goodput_minimise.h"
 #include "shared/macro.h"
 
 #define TINY 1e-8 /* the least parameter: nothing, but with a logarithm */

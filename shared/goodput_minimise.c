@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* goodput_minimise.c - BFGS within bounds */
-#include "simulator/trace/goodput_minimise.h"
+#include "shared/goodput_minimise.h"
 
 #include <math.h>
 #include <stdbool.h>
