@@ -74,5 +74,5 @@ with browser:
 PYTHON
 [ "$(find "$work/looks" -name '*.png' -size +8k | wc -l)" = 6 ] || fail "pictures: $(ls -l "$work/looks")"
 # what the browser began has ended with it
-[ -z "$(pgrep -f -- "$work/looks/profile")" ] || fail "left: $(pgrep -af -- "$work/looks/profile")"
+if pgrep -af -- "$work/looks/profile"; then fail "see above: it was left behind"; fi
 echo "the page in a browser: all good"
