@@ -30,6 +30,14 @@ static void print_load(const json_t *machine)
                      text_bytes((uint64_t)json_integer_value(available), text, sizeof text));
 }
 
+static void print_version(const json_t *machine)
+{
+    const char *version = json_text(machine, "version");
+
+    if (*version != '\0')
+        (void)printf("agent      %s\n", version);
+}
+
 /* As the kernel has it: percent of the last ten seconds. */
 static void print_pressure(const json_t *pressure)
 {
@@ -178,6 +186,7 @@ void node_view_print(const json_t *node)
     print_load(machine);
     print_pressure(json_object_get(machine, "pressure"));
     print_limits(json_object_get(machine, "limits"));
+    print_version(machine);
     print_speed(node);
     print_disks(json_object_get(machine, "disks"));
     print_nics(json_object_get(machine, "nics"));

@@ -191,3 +191,6 @@ void api_nodes_list(struct http_request *request, void *userdata);
 void api_node_show(struct http_request *request, void *userdata);
 void api_node_set(struct http_request *request, void *userdata);
 void api_node_remove(struct http_request *request, void *userdata);
+/* api/node_parts.c */
+void api_node_processes(struct http_request *request, void *userdata);
+void api_node_events(struct http_request *request, void *userdata);

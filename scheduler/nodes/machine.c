@@ -169,6 +169,16 @@ static int read_limits(const struct body_field *may, struct machine *ret, struct
     return 0;
 }
 
+/* read_version - of the report itself. What is none is left out, and is no reason to lose a node */
+static void read_version(const json_t *body, struct machine *ret)
+{
+    const char *text = json_string_value(json_object_get(body, "version"));
+
+    if (text != NULL && strlen(text) <= MACHINE_WORD_MAX &&
+        text[strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz.+~-")] == '\0')
+        (void)snprintf(ret->version, sizeof ret->version, "%s", text);
+}
+
 static struct machine *machine_new(void)
 {
     struct machine *machine = xcalloc(1, sizeof *machine);
@@ -193,6 +203,7 @@ int machine_from_json(const json_t *body, struct machine **ret, struct edl_error
     if (r < 0 || may.object == NULL)
         return r;
     machine = machine_new();
+    read_version(body, machine);
     r = read_loads(&may, machine, error);
     if (r == 0)
         r = body_u64(&may, "memory_available_bytes", INT64_MAX / 2,
@@ -275,6 +286,8 @@ json_t *machine_to_json(const struct machine *machine)
 {
     json_t *json = json_object(), *disks = json_array();
 
+    if (machine->version[0] != '\0')
+        (void)json_object_set_new(json, "version", json_string(machine->version));
     if (machine->load_milli[0] != NEVER_US)
         (void)json_object_set_new(json, "load_milli",
                                   json_pack("[I,I,I]", (json_int_t)machine->load_milli[0],

@@ -38,7 +38,8 @@ struct nic {
 /* NEVER_US in a number: it was not told. */
 struct machine {
     char node[NODE_NAME_MAX + 1];
-    uint64_t load_milli[3]; /* mean of 1, 5, 15 min */
+    char version[MACHINE_WORD_MAX + 1]; /* of its agent; "": not told */
+    uint64_t load_milli[3];             /* mean of 1, 5, 15 min */
     uint64_t memory_available_bytes;
     struct pressure pressure[PRESSURES];
     struct disk disks[MACHINE_DISKS_MAX];

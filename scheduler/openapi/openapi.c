@@ -42,6 +42,7 @@ static const struct {
     { "after", "listAudit", "integer", NULL, "id of the last entry that the caller has" },
     { "after", NULL, "integer", NULL, "revision of the last event that the caller has" },
     { "array", NULL, "string", NULL, "only the jobs of this array" },
+    { "before", NULL, "integer", NULL, "revision of the oldest event that the caller has" },
     { "bins", NULL, "integer", NULL, "into how many equal times it is cut: 1 to 500, 250" },
     { "by", NULL, "string", "user job", "whose series they are: of users, or of jobs" },
     { "bytes", NULL, "integer", NULL, "at most so many" },

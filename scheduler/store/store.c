@@ -244,6 +244,10 @@ static const char *const statement_texts[ST_N] = {
     [ST_EVENT_RESIZES] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                          " WHERE revision > ?1 AND job_id = ?3 AND event = 'job-resized'"
                          " ORDER BY revision LIMIT ?2",
+    /* "node <> ''" stands in it, so that the index of nodes is used */
+    [ST_EVENT_NODE] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                      " WHERE revision < ?1 AND node = ?3 AND node <> ''"
+                      " ORDER BY revision DESC LIMIT ?2",
     [ST_EVENT_BOUNDS] = "SELECT ifnull((SELECT min(revision) FROM event), 1),"
                         " ifnull((SELECT max(revision) FROM event), 0)",
     [ST_EVENT_OLDEST] = "SELECT revision, time_us FROM event ORDER BY revision LIMIT ?1",
@@ -481,17 +485,13 @@ int store_commit(struct store *store, const struct turn_records *records, struct
     return r;
 }
 
-static int each_event(struct store *store, enum statement which, uint64_t job_id, uint64_t after,
-                      uint32_t limit, store_event_fn fn, void *userdata, struct edl_error *error)
+/* read_events - of a statement whose parameters are bound */
+static int read_events(struct store *store, sqlite3_stmt *statement, store_event_fn fn,
+                       void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
     int step;
     int r = 0;
 
-    store_bind_u64(statement, 1, MIN_OF(after, (uint64_t)INT64_MAX));
-    store_bind_u64(statement, 2, limit);
-    if (job_id != 0)
-        store_bind_u64(statement, 3, job_id);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         struct stored_event event = {
             .revision = store_column_u64(statement, 0),
@@ -510,6 +510,18 @@ static int each_event(struct store *store, enum statement which, uint64_t job_id
     return r;
 }
 
+static int each_event(struct store *store, enum statement which, uint64_t job_id, uint64_t after,
+                      uint32_t limit, store_event_fn fn, void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[which];
+
+    store_bind_u64(statement, 1, MIN_OF(after, (uint64_t)INT64_MAX));
+    store_bind_u64(statement, 2, limit);
+    if (job_id != 0)
+        store_bind_u64(statement, 3, job_id);
+    return read_events(store, statement, fn, userdata, error);
+}
+
 int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
                  store_event_fn fn, void *userdata, struct edl_error *error)
 {
@@ -521,6 +533,17 @@ int store_resizes(struct store *store, uint64_t job_id, uint64_t after, uint32_t
                   store_event_fn fn, void *userdata, struct edl_error *error)
 {
     return each_event(store, ST_EVENT_RESIZES, job_id, after, limit, fn, userdata, error);
+}
+
+int store_node_events(struct store *store, const char *node, uint64_t before, uint32_t limit,
+                      store_event_fn fn, void *userdata, struct edl_error *error)
+{
+    sqlite3_stmt *statement = store->statements[ST_EVENT_NODE];
+
+    store_bind_u64(statement, 1, MIN_OF(before, (uint64_t)INT64_MAX));
+    store_bind_u64(statement, 2, limit);
+    store_bind_text(statement, 3, node);
+    return read_events(store, statement, fn, userdata, error);
 }
 
 int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *error)

@@ -314,6 +314,11 @@ int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t 
 int store_resizes(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
                   store_event_fn fn, void *userdata, struct edl_error *error);
 
+/* store_node_events - the same for those of a node, the newest first, before the revision `before`
+ */
+int store_node_events(struct store *store, const char *node, uint64_t before, uint32_t limit,
+                      store_event_fn fn, void *userdata, struct edl_error *error);
+
 /* Events are consecutive from oldest to newest; there are none when newest is 0. */
 struct event_bounds {
     uint64_t oldest, newest; /* revisions */

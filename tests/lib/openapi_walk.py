@@ -438,6 +438,8 @@ GOOD = {
     "listAudit": lambda w: [{"query": "?after=0&limit=10"}],
     "listNodes": lambda w: [{}, {"query": "?limit=1&cursor=a"}],
     "getNode": lambda w: [{}],
+    "listNodeProcesses": lambda w: [{}],
+    "listNodeEvents": lambda w: [{}, {"query": "?before=9&limit=1"}],
     "joinNode": lambda w: [{"body": dict(OFFER, node="walked-node")}],
     "reportNode": lambda w: [{"body": w.report_body()}],
     "getOrders": lambda w: [{"query": "?wait=0"}],

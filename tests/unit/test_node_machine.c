@@ -65,6 +65,36 @@ TEST(test_told_as_it_was)
     assert_null(good("null"));
 }
 
+/* The version of an agent stands beside its figures; one that is none costs nothing. */
+TEST(test_version_of_the_agent)
+{
+    static const char *const rows[][2] = {
+        { "\"1.2.3~rc1+git\"", "1.2.3~rc1+git" },
+        { "7", NULL },
+        { "\"<b>1</b>\"", NULL },
+        { "\"1234567890.234567890.234567890.2\"", NULL },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char text[128];
+        struct edl_error error = { 0 };
+        struct machine *machine;
+        json_t *body, *json;
+
+        (void)snprintf(text, sizeof text, "{\"version\":%s,\"machine\":{}}", rows[i][0]);
+        body = json_loads(text, 0, NULL);
+        assert_int_equal(machine_from_json(body, &machine, &error), 0);
+        json = machine_to_json(machine);
+        if (rows[i][1] == NULL)
+            assert_null(json_object_get(json, "version"));
+        else
+            assert_string_equal(json_string_value(json_object_get(json, "version")), rows[i][1]);
+        json_decref(json);
+        json_decref(body);
+        (void)machine_free(machine);
+    }
+}
+
 TEST(test_refused)
 {
     static const struct {

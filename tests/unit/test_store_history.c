@@ -294,3 +294,46 @@ TEST(test_ends_of_logs_are_bounded_by_bytes)
     assert_int_equal(store_log_bytes(f->store), 0);
     free(text);
 }
+
+/* --- those of a node --- */
+
+struct told {
+    uint64_t revisions[8];
+    size_t n;
+};
+
+static void note_event(const struct stored_event *event, void *userdata)
+{
+    struct told *told = userdata;
+
+    assert_string_equal(event->node, "n1");
+    told->revisions[told->n++] = event->revision;
+}
+
+TEST(test_events_of_a_node_are_told_newest_first)
+{
+    static const char *const nodes[] = { "n1", "", "n2", "n1", "n1" };
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct told told = { .n = 0 };
+
+    for (size_t i = 0; i < 5; i++) {
+        struct effect effect = { .kind = EFFECT_EVENT, .event = "test", .wall_us = start.wall_us };
+
+        (void)snprintf(effect.name, sizeof effect.name, "%s", nodes[i]);
+        assert_int_equal(store_commit(f->store,
+                                      &(struct turn_records){ .effects = &effect, .n_effects = 1 },
+                                      &error),
+                         0);
+    }
+    assert_int_equal(store_node_events(f->store, "n1", UINT64_MAX, 2, note_event, &told, &error),
+                     0);
+    assert_int_equal(told.n, 2);
+    assert_int_equal(told.revisions[0], 5);
+    assert_int_equal(told.revisions[1], 4);
+    assert_int_equal(store_node_events(f->store, "n1", 4, 2, note_event, &told, &error), 0);
+    assert_int_equal(told.n, 3);
+    assert_int_equal(told.revisions[2], 1);
+    assert_int_equal(store_node_events(f->store, "", UINT64_MAX, 9, note_event, &told, &error), 0);
+    assert_int_equal(told.n, 3);
+}
