@@ -364,6 +364,7 @@ static void report(struct world *world, struct fake_agent *agent)
                                        .processes = items,
                                        .n_processes = agent->n,
                                        .complete = true };
+    bool failed = false;
     char boot_id[16];
 
     for (size_t i = 0; i < agent->n; i++) {
@@ -392,6 +393,11 @@ static void report(struct world *world, struct fake_agent *agent)
                                             .unfit = fake->unfit,
                                             .start_fault = fake->start_fault };
         items[i].steps.age_us = world->now.now_us - fake->steps_us;
+        failed = failed || fake->start_fault != START_FAULT_NONE;
+    }
+    if (failed || agent->start_fault == START_FAULT_NONE) {
+        node_report.set_aside = agent->set_aside;
+        agent->set_aside = NULL;
     }
     (void)snprintf(boot_id, sizeof boot_id, "boot-%u", agent->boot);
     node_report.boot_id = boot_id;

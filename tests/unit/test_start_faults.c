@@ -238,6 +238,81 @@ TEST(test_room_again_is_heard)
     world_free(w);
 }
 
+/* The prolog of a job fails: its node sets itself aside, with the reason, and the job goes on
+ * elsewhere with all of its tries. */
+TEST(test_a_node_sets_itself_aside)
+{
+    for (int fault_tolerant = 0; fault_tolerant < 2; fault_tolerant++) {
+        struct world *w = faulty_world(2, 1, START_FAULT_NODE);
+        struct node *node = cluster_node(w->cluster, "node-0");
+        const struct job *job;
+
+        w->agents[0].set_aside = "prolog 10-mount ended with 3: no route to host";
+        job = submit(w, "job", 1, 900, fault_tolerant);
+        assert_int_equal(job->state, JOB_RUNNING);
+        assert_int_equal(job->next_incarnation, 3);
+        assert_int_equal(job->slots[0][0].failures, 0);
+        assert_string_equal(world_live(job, "trainer", 0)->node_name, "node-1");
+        assert_int_equal(node->state, NODE_QUARANTINED);
+        assert_string_equal(node_reason(node), "prolog 10-mount ended with 3: no route to host");
+        job = submit(w, "waits", 1, 900, fault_tolerant);
+        assert_int_equal(job->state, JOB_QUEUED);
+        world_replan(w);
+        w->agents[0].start_fault = START_FAULT_NONE;
+        assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_READY, w->now, NULL), 0);
+        assert_string_equal(node_reason(node), "");
+        world_run(w, 4);
+        assert_int_equal(job->state, JOB_RUNNING);
+        world_free(w);
+    }
+}
+
+/* Without that word it is a failed start of the node's, as told by an agent of any version. */
+TEST(test_a_single_node_with_a_bad_prolog)
+{
+    struct world *w = faulty_world(1, 1, START_FAULT_NODE);
+    const struct job *job;
+
+    w->agents[0].set_aside = "prolog a ended with 1";
+    job = submit(w, "job", 1, 900, false);
+    assert_int_equal(job->state, JOB_STARTING);
+    assert_int_equal(job->next_incarnation, 2); /* and no try more */
+    assert_int_equal(state_of(w, "node-0"), NODE_QUARANTINED);
+    w->agents[0].start_fault = START_FAULT_NONE;
+    assert_int_equal(cluster_set_node_state(w->cluster, cluster_node(w->cluster, "node-0"),
+                                            NODE_READY, w->now, NULL),
+                     0);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job->slots[0][0].failures, 0);
+    world_free(w);
+}
+
+/* An epilog fails: what runs there goes on, nothing new comes. People who have closed the node
+ * already are told, and it stays as they have set it. */
+TEST(test_a_node_aside_keeps_what_runs)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct node *node = cluster_node(w->cluster, "node-0");
+    const struct job *job = submit(w, "job", 1, 100, false);
+
+    w->agents[0].set_aside = "epilog a ended with 1";
+    world_run(w, 2);
+    assert_int_equal(node->state, NODE_QUARANTINED);
+    assert_int_equal(job->state, JOB_RUNNING);
+    w->agents[0].set_aside = "epilog b ended with 2";
+    world_run(w, 2);
+    assert_string_equal(node_reason(node), "epilog b ended with 2");
+    world_replan(w);
+    assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_CORDONED, w->now, NULL), 0);
+    w->agents[0].set_aside = "epilog c ended with 3";
+    world_run(w, 2);
+    assert_int_equal(node->state, NODE_CORDONED);
+    assert_string_equal(node_reason(node), "");
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
 /* Placed anew at once, and nobody is to blame. */
 TEST(test_a_place_that_is_not_as_it_was)
 {

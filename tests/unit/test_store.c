@@ -91,6 +91,23 @@ TEST(test_what_a_node_is_survives)
     (void)cluster_free(before);
 }
 
+TEST(test_why_a_node_is_set_aside_survives)
+{
+    struct fixture *f = *state;
+    struct node_report report = node_says(NULL, 0);
+    struct node *node;
+
+    (void)run_job(f->cluster);
+    report.set_aside = "epilog 20-clean ended with 1: \xc3\xa9tat";
+    node = cluster_node(f->cluster, "n1");
+    assert_int_equal(cluster_report(f->cluster, node, &report, start, NULL), 0);
+    commit(f);
+    restart(f);
+    node = cluster_node(f->cluster, "n1");
+    assert_int_equal(node->state, NODE_QUARANTINED);
+    assert_string_equal(node_reason(node), report.set_aside);
+}
+
 /* The secret of a job lasts as long as the job, and no row of one that is over has it. */
 TEST(test_secret_survives_until_the_end)
 {

@@ -406,7 +406,8 @@ static void say_no_nodes(const struct cluster *cluster, char *buffer, size_t siz
 {
     const struct node *node = cluster->nodes;
 
-    while (node != NULL && !(node->state == NODE_READY && node->disk_full))
+    while (node != NULL && !(node->state == NODE_READY && node->disk_full) &&
+           !(node->state == NODE_QUARANTINED && node->set_aside[0] != '\0'))
         node = node->hh.next;
     if (node != NULL)
         (void)snprintf(buffer, size, "no node is ready to take processes; %.64s: %s", node->name,

@@ -156,9 +156,12 @@ static struct process *reported_process(const struct cluster *cluster, const str
 }
 
 /* Its node ended it, or did not begin it (the lease was over, the machine goes down, somebody else
- * is on its GPU): no success or failure of its own. */
-static bool ended_by_node(const struct process_report *report)
+ * is on its GPU): no success or failure of its own. A node that sets itself aside by the same report
+ * takes a failed start upon itself. */
+static bool ended_by_node(const struct process_report *report, bool set_aside)
 {
+    if (report->start_fault == START_FAULT_NODE)
+        return set_aside;
     if (report->start_fault != START_FAULT_NONE)
         return report->start_fault == START_FAULT_PLACE;
     return cause_is_nodes(report->cause);
@@ -215,9 +218,10 @@ static void take_cpu(struct process *process, const struct process_report *repor
 }
 
 static void take_process(struct cluster *cluster, struct process *process,
-                         const struct process_report *report, const struct node_offer *offer,
+                         const struct process_report *report, const struct node_report *whole,
                          bool rebooted, struct instant now)
 {
+    bool set_aside = whole->set_aside != NULL && *whole->set_aside != '\0';
     bool changed = false;
 
     process->listed = true;
@@ -237,7 +241,8 @@ static void take_process(struct cluster *cluster, struct process *process,
         effect_save_process(cluster, process);
     }
     if (report->state == PROCESS_EXITED && !process->stop_wanted &&
-        (rebooted || ended_by_node(report) || process_was_refused(process, report, offer))) {
+        (rebooted || ended_by_node(report, set_aside) ||
+         process_was_refused(process, report, &whole->offer))) {
         lost_with_report(cluster, process, report, rebooted, now);
         return;
     }
@@ -323,13 +328,14 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     take_foreign_gpus(cluster, node, report->gpus_foreign);
     node_take_foreign_ports(cluster, node, report->ports_foreign, report->n_ports_foreign);
     node_take_disk(cluster, node, report->disk_full, now);
+    node_take_set_aside(cluster, node, report->set_aside, now);
     DL_FOREACH2(node->processes, process, node_next)
     process->listed = false;
     for (size_t i = 0; i < report->n_processes; i++) {
         process = reported_process(cluster, node, &report->processes[i]);
         cluster_meet_job(cluster, report->processes[i].job_id);
         if (process != NULL)
-            take_process(cluster, process, &report->processes[i], &report->offer, rebooted, now);
+            take_process(cluster, process, &report->processes[i], report, rebooted, now);
         else if (!process_state_is_final(report->processes[i].state))
             n_stale++;
     }

@@ -5,8 +5,8 @@
  *                |            |            |
  *                +------------+------------+--> lost --(a report)--> its state before
  *
- * A ready node on which nothing can be started is quarantined (node_starts.c): it takes nothing new
- * until an operator sets it ready.
+ * A ready node on which nothing can be started is quarantined (node_starts.c), and one whose agent
+ * sets it aside (node_take_set_aside): it takes nothing new until an operator sets it ready.
  *
  * A node takes no process before a complete report (its first one, the first since it was lost, the
  * first since the scheduler was started), none while it offers less of a resource than is granted,
@@ -28,6 +28,7 @@
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
+#include "shared/printable.h"
 
 #define REASON_QUARANTINED                                                                         \
     "three different jobs could not be started there and none could; set it ready when it is "     \
@@ -150,6 +151,8 @@ void node_set_state(struct cluster *cluster, struct node *node, enum node_state 
     job_touch(cluster, process->job);
     node->n_start_failures = 0;
     node->waits[0] = '\0';
+    if (state != NODE_QUARANTINED && state != NODE_LOST)
+        node->set_aside[0] = '\0';
     node_changed(cluster, node);
     effect_save_node(cluster, node);
     effect_event(cluster, now, NULL, node->name, event, "%s %s", node->name, text);
@@ -163,12 +166,36 @@ void node_quarantine(struct cluster *cluster, struct node *node, struct instant 
                    "is quarantined: " REASON_QUARANTINED, now);
 }
 
+void node_take_set_aside(struct cluster *cluster, struct node *node, const char *why,
+                         struct instant now)
+{
+    char text[NODE_SET_ASIDE_SIZE + 64];
+
+    if (why == NULL || *why == '\0')
+        return;
+    if (node->state != NODE_READY && node->state != NODE_QUARANTINED) {
+        effect_event(cluster, now, NULL, node->name, "node-set-aside", "%s: %s", node->name, why);
+        return;
+    }
+    (void)snprintf(node->set_aside, sizeof node->set_aside, "%.*s",
+                   printable_prefix(why, sizeof node->set_aside - 1), why);
+    (void)snprintf(text, sizeof text, "is quarantined: %s; set it ready when it is mended",
+                   node->set_aside);
+    if (node->state == NODE_QUARANTINED) {
+        effect_save_node(cluster, node);
+        effect_event(cluster, now, NULL, node->name, "node-quarantined", "%s %s", node->name, text);
+        return;
+    }
+    node->admin_state = NODE_QUARANTINED;
+    node_set_state(cluster, node, NODE_QUARANTINED, "node-quarantined", text, now);
+}
+
 /* node_reason - see node.h */
 const char *node_reason(const struct node *node)
 {
     if (node->state == NODE_DRAINING)
         return node->waits;
     if (node->state == NODE_QUARANTINED)
-        return REASON_QUARANTINED;
+        return node->set_aside[0] != '\0' ? node->set_aside : REASON_QUARANTINED;
     return node->state == NODE_READY && node->disk_full ? REASON_DISK_FULL : "";
 }

@@ -21,6 +21,7 @@ struct instant;
 #define NODE_MEMORY_BYTES_MAX (UINT64_C(1) << 46) /* sums over 100,000 nodes stay in an int64_t */
 
 #define NODE_GPUS_MAX ROLE_GPUS_MAX
+#define NODE_SET_ASIDE_SIZE 200
 
 /* What a node offers, as its agent reports it. */
 struct node_offer {
@@ -108,6 +109,8 @@ struct node {
     struct process *processes; /* live ones, list by node_next/node_prev */
     /* the core's own */
     enum node_state admin_state; /* what it returns to when it was lost */
+    char set_aside[NODE_SET_ASIDE_SIZE]; /* why its agent said that nothing is to start there; ""
+                                          * it did not, or somebody has set it ready since */
     bool disk_full;              /* as its agent says: nothing starts there */
     bool offer_shrunk; /* its agent offers less than is granted: nothing new of what is short */
     bool disconnected; /* its agent's connection ended, and no report has come since */
@@ -163,6 +166,12 @@ void nodes_free_removed(struct cluster *cluster);
 
 /* node_quarantine - a ready one takes nothing new until an operator sets it ready */
 void node_quarantine(struct cluster *cluster, struct node *node, struct instant now);
+
+/* node_take_set_aside - its agent says once, in these words, that nothing is to start there: a
+ * ready one is quarantined. One that people have closed is told of, and stays as it is. NULL or "":
+ * it says nothing */
+void node_take_set_aside(struct cluster *cluster, struct node *node, const char *why,
+                         struct instant now);
 
 struct node_offer node_offer_bounded(const struct node_offer *offer);
 

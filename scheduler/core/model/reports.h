@@ -51,5 +51,6 @@ struct node_report {
     const struct process_report *processes;
     size_t n_processes;
     bool disk_full;
+    const char *set_aside; /* why nothing is to start there, told once; NULL, "": it may */
     bool complete; /* lists everything on the node: a RUNNING process that is missing is lost */
 };

@@ -76,6 +76,7 @@ static const struct column node_columns[] = {
     { "boot_id", COLUMN_TEXT, BOTH(node, boot_id) },
     { "credential_hash", COLUMN_TEXT, BOTH(node, credential_hash) },
     { "admin_state", COLUMN_NODE_STATE, BOTH(node, admin_state) },
+    { "set_aside", COLUMN_TEXT, BOTH(node, set_aside) },
     { "labels", COLUMN_LABELS, RECORD(node, offer.labels) },
     { "numa_nodes", COLUMN_NUMBER, RECORD(node, offer.numa_nodes) },
     { "gpu_numa", COLUMN_LIST, RECORD(node, offer.gpu_numa), .list = &gpu_numa }, /* behind gpus */

@@ -36,6 +36,7 @@ struct node_record {
     uint64_t last_report_wall_us;
     char boot_id[40];
     char credential_hash[65];
+    char set_aside[NODE_SET_ASIDE_SIZE];
 };
 
 struct slot_record { /* of a slot with a history only */
