@@ -59,71 +59,6 @@ void agent_decided(struct agent *a)
     (void)sd_event_source_set_enabled(a->carry_out_source, SD_EVENT_ONESHOT);
 }
 
-void agent_start_now(struct agent *a, const struct process_id *id, json_t *order)
-{
-    char cpus[CPU_LIST_SIZE];
-    const struct environment_facts facts = { .boot_id = a->boot_id,
-                                             .lease_us = agent_core_lease_us(a->core),
-                                             .cut_off_kill_us = a->now->cut_off_kill_us,
-                                             .accounts = a->accounts,
-                                             .cpus = agent_pin(a, order, cpus),
-                                             .tasks_max = a->now->tasks_max,
-                                             .cpu_quota = a->now->cpu_quota,
-                                             .log_max_bytes = a->now->log_max_bytes,
-                                             .cgroup = a->cgroup_home,
-                                             .scheduler = a->member.server,
-                                             .limits = { a->inventory.cpu_millicores,
-                                                         a->inventory.memory_bytes, a->gpus.n,
-                                                         a->now->port_first, a->now->port_last } };
-    char reason[AGENT_REASON_SIZE];
-    json_t *named = gpus_name(&a->gpus, order);
-    int r = process_start(&a->table, id, named, &facts, reason);
-
-    if (r < 0) {
-        agent_core_start_failed(a->core, id, start_fault_of_error(r), reason,
-                                clock_read_us(CLOCK_BOOTTIME));
-        agent_decided(a);
-    }
-    json_decref(named);
-}
-
-/* start - first its workspace, which may take minutes; its devices after that, as they are then */
-static void start(struct agent *a, const struct agent_action *action)
-{
-    json_t *order = a->orders.documents[action->idx_order];
-
-    if (workspaces_await(a->workspaces, &action->id, order) ||
-        agent_await_gpus(a, &action->id, order))
-        agent_core_start_waits(a->core, &action->id, clock_read_us(CLOCK_BOOTTIME));
-    else
-        agent_start_now(a, &action->id, order);
-}
-
-static void on_workspace(const struct process_id *id, json_t *order, const struct edl_error *why,
-                         void *userdata)
-{
-    struct agent *a = userdata;
-
-    if (why != NULL)
-        agent_core_start_failed(a->core, id, workspace_cache_fault(why->code), why->text,
-                                clock_read_us(CLOCK_BOOTTIME));
-    else if (!agent_await_gpus(a, id, order))
-        agent_start_late(a, id, order);
-    agent_decided(a);
-}
-
-/* stop - one that still waits never starts */
-static void stop(struct agent *a, const struct agent_action *action)
-{
-    struct process *p = process_find(&a->table, &action->id);
-
-    if (p != NULL)
-        process_stop(p, action->grace_us);
-    else if (workspaces_cancel(a->workspaces, &action->id) || agent_cancel_gpus(a, &action->id))
-        agent_core_start_failed(a->core, &action->id, START_FAULT_NONE, "stopped before it started",
-                                clock_read_us(CLOCK_BOOTTIME));
-}
-
 static void on_removed(bool has_copy, void *userdata)
 {
     struct agent *a = userdata;
@@ -197,10 +132,10 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
 
     switch (action->kind) {
     case AGENT_START:
-        start(a, action);
+        agent_start(a, action);
         break;
     case AGENT_STOP:
-        stop(a, action);
+        agent_stop(a, action);
         break;
     case AGENT_SILENT:
         if (p != NULL)
@@ -216,6 +151,9 @@ static void carry_out_one(struct agent *a, const struct agent_action *action)
         break;
     case AGENT_SEND_TAIL:
         send_tail(a, &action->id);
+        break;
+    case AGENT_EPILOG:
+        agent_run_epilog(a, &action->id);
         break;
     case AGENT_REFRESH:
         if (p != NULL)
@@ -352,6 +290,7 @@ static void on_reported(uint64_t sent_us, uint64_t lease_us, bool all_told, uint
                   "the lease was over for %" PRIu64 " ms before the scheduler took a report: "
                   "processes that are not to be kept stood still, or have ended",
                   (now_us - deadline_us) / USEC_PER_MSEC);
+    agent_aside_told(a);
     agent_core_reported(a->core, sent_us, lease_us, all_told, now_us);
     lease_map_extend(&a->lease, agent_core_lease(a->core));
     logs_kick(a->logs);
@@ -530,7 +469,7 @@ static int open_link(struct agent *a, struct edl_error *error)
                                                     .max_bytes = a->now->workspace_cache_bytes,
                                                     .clock = &a->clock,
                                                     .kept = a->now->kept,
-                                                    .ready = on_workspace,
+                                                    .ready = agent_on_workspace,
                                                     .userdata = a });
     return proxy_new(&(struct proxy_config){ .event = a->event,
                                              .link = a->link,
@@ -620,6 +559,8 @@ int agent_new(const struct agent_options *options, struct agent **ret, struct ed
         a->core = agent_core_new(lease_map_read(&a->lease));
         r = open_runtime(a, error);
     }
+    if (r == 0)
+        agent_open_drop_ins(a);
     if (r == 0) /* what was adopted is known: it is no stranger on its devices */
         r = agent_open_gpus(a, error);
     if (r == 0) {
@@ -669,6 +610,7 @@ struct agent *agent_free(struct agent *a)
     (void)log_bound_free(a->log_bound);
     (void)workspaces_free(a->workspaces);
     (void)link_free(a->link);
+    agent_close_drop_ins(a);
     agent_close_gpus(a);
     agent_close_usage(a);
     process_table_done(&a->table);

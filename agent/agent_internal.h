@@ -67,9 +67,10 @@ struct agent {
     struct log_keep *log_keep;
     struct proxy *proxy;
     struct workspaces *workspaces;
-    struct turns late;    /* of what may start now (late_starts.c) */
-    struct orders orders; /* the core knows them by index */
-    struct orders next;   /* newer ones, for when all is done that was decided by these */
+    struct drop_ins *drop_ins; /* owned */
+    struct turns late;         /* of what may start now (late_starts.c) */
+    struct orders orders;      /* the core knows them by index */
+    struct orders next;        /* newer ones, for when all is done that was decided by these */
     bool has_next;
     uint64_t next_asked_us;
     sd_event_source *carry_out_source;
@@ -120,6 +121,25 @@ bool agent_await_gpus(struct agent *agent, const struct process_id *id, json_t *
 /* agent_cancel_gpus - whether its start was waiting; it is not, any more */
 bool agent_cancel_gpus(struct agent *agent, const struct process_id *id);
 
+/* drop_ins/drop_ins.c */
+
+/* agent_open_drop_ins - whose epilogs an earlier agent left is told to the core */
+void agent_open_drop_ins(struct agent *agent);
+void agent_close_drop_ins(struct agent *agent);
+
+/* agent_await_prolog - whether the start of a process has to wait for the prolog of its job;
+ * agent_start_behind_prolog follows, or it is told that it failed */
+bool agent_await_prolog(struct agent *agent, const struct process_id *id, json_t *order);
+/* agent_cancel_prolog - whether its start was waiting; it is told that it ended, soon */
+bool agent_cancel_prolog(struct agent *agent, const struct process_id *id);
+/* agent_run_epilog - as the core decided it: of the job of this process, which ended last */
+void agent_run_epilog(struct agent *agent, const struct process_id *id);
+
+/* agent_set_aside - why nothing is to start on this node any more, for the report that is made
+ * now; NULL: no reason. agent_aside_told - a report was taken */
+const char *agent_set_aside(struct agent *agent);
+void agent_aside_told(struct agent *agent);
+
 /* reload.c */
 /* agent_offer_of - how much of the machine is offered */
 struct inventory_offer agent_offer_of(const struct agent_options *options);
@@ -138,9 +158,18 @@ bool agent_on_orders(const json_t *answer, uint64_t asked_us, uint64_t now_us, v
 void agent_take_next_orders(struct agent *agent);
 void agent_drop_next_orders(struct agent *agent);
 
-/* agent.c */
-/* agent_start_now - the core has decided it */
+/* starts.c */
+struct agent_action;
+/* agent_start, agent_stop - carry out what the core decided */
+void agent_start(struct agent *agent, const struct agent_action *action);
+void agent_stop(struct agent *agent, const struct agent_action *action);
+/* agent_on_workspace - see workspaces_config; userdata is the agent */
+void agent_on_workspace(const struct process_id *id, json_t *order, const struct edl_error *why,
+                        void *userdata);
+/* agent_start_now - nothing is left to wait for */
 void agent_start_now(struct agent *agent, const struct process_id *id, json_t *order);
+/* agent_start_behind_prolog - next its devices */
+void agent_start_behind_prolog(struct agent *agent, const struct process_id *id, json_t *order);
 
 /* told.c: of proxy_config; userdata is the agent */
 bool agent_of_supervisor(pid_t supervisor_pid, uid_t uid, void *userdata, void **ret);

@@ -67,11 +67,9 @@ static void add_unbuffered(json_t *env)
     set_default(env, "PYTHONUNBUFFERED", "1");
 }
 
-/* account_of - as whom it is to run, and what the node's owner allows: decided by the supervisor */
-static json_t *account_of(const struct layout *layout, const json_t *order,
-                          const struct environment_facts *facts)
+json_t *environment_account(const struct layout *layout, const json_t *order, json_t *accounts)
 {
-    json_t *account = json_copy(facts->accounts);
+    json_t *account = json_copy(accounts);
 
     (void)json_object_set_new(account, "users_dir", json_sprintf("%s/users", layout->state_dir));
 
@@ -280,7 +278,7 @@ static json_t *build(const struct layout *layout, const struct process_id *id, c
     add_unbuffered(env);
     set_default(env, "TMPDIR", tmp_dir);
     (void)json_object_set_new(out, "env", env);
-    (void)json_object_set_new(out, "account", account_of(layout, order, facts));
+    (void)json_object_set_new(out, "account", environment_account(layout, order, facts->accounts));
     (void)json_object_set_new(out, "folders",
                               folders_to_give(order, folders,
                                               streq(json_text(env, "TMPDIR"), tmp_dir) ? tmp_dir

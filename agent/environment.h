@@ -38,6 +38,10 @@ int environment_complete(const struct layout *layout, const struct process_id *i
                          const json_t *order, const struct environment_facts *facts, json_t **ret,
                          struct edl_error *error);
 
+/* environment_account - as whom it is to run, and what the node's owner allows (accounts): whoever
+ * looks it up decides (account_resolve). New reference */
+json_t *environment_account(const struct layout *layout, const json_t *order, json_t *accounts);
+
 /* environment_workspace - where the working folder of a process is: the given folder, or its copy
  * of an archive, or a private one ("" given); to be freed */
 char *environment_workspace(const struct layout *layout, const struct process_id *id,

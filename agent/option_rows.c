@@ -125,6 +125,18 @@ static const struct option_row rows[] = {
       option_time, OPTION_LIVE, AT(kept.keep_us), .fallback = "7d" },
     { "outputs-max", "BYTES", "of such files together (default {})", option_bytes, OPTION_LIVE,
       AT(kept.max_bytes), .fallback = "32Gi" },
+    { "prolog-dir", "DIR",
+      "executables that run before the first process of a job here\n"
+      "(default: as root /etc/edl/prolog.d; else, and \"\": none)",
+      option_text, OPTION_LIVE, AT(prolog_dir) },
+    { "epilog-dir", "DIR",
+      "the same behind the last one (default: as root\n"
+      "/etc/edl/epilog.d)",
+      option_text, OPTION_LIVE, AT(epilog_dir) },
+    { "prolog-timeout", "TIME", "for those of one job together (default {})", option_time,
+      OPTION_LIVE, AT(prolog_timeout_us), .fallback = "60s", .least = "1s", .most = "1h" },
+    { "epilog-timeout", "TIME", "the same", option_time, OPTION_LIVE, AT(epilog_timeout_us),
+      .fallback = "60s", .least = "1s", .most = "1h" },
     { "allow-root", NULL, "run processes of jobs that name no user as root", option_flag,
       OPTION_LIVE, AT(allow_root) },
     { "stop-processes-on-exit", NULL, "on SIGTERM stop all processes first", option_flag,

@@ -74,6 +74,8 @@ struct agent_options {           /* text is borrowed from argv and from given */
     bool no_control_groups; /* of the direct runtime; processes are held to no limits then */
     bool overcommit;        /* may offer more than the machine has */
     bool no_foreign;        /* other load of the machine is not reported */
+    const char *prolog_dir, *epilog_dir; /* of drop-ins; NULL: as root in /etc/edl, else none */
+    uint64_t prolog_timeout_us, epilog_timeout_us;
     char default_state_dir[512];
     struct options_given given; /* which owns texts of files */
     int argc;                   /* to be read again */

@@ -54,6 +54,7 @@ static const struct {
     [MESSAGE_AGENT_RELOAD_REFUSED] = { "agent-reload-refused", "34ac4024c0051164862cfb94c3c70a3d" },
     [MESSAGE_AGENT_RELOAD_NEEDS_RESTART] = { "agent-reload-needs-restart",
                                              "8cee37b352bc9e40c49a66445e3241fc" },
+    [MESSAGE_AGENT_SET_ASIDE] = { "agent-set-aside", "6c19d6bb2f524c84a7df5d69fc24156a" },
 };
 
 const char *message_id(enum message message)

@@ -410,6 +410,7 @@ static void carry_out_one(struct sim *sim, struct sim_node *node, const struct a
         act(sim, node, &actions);
         break;
     case AGENT_MOVED:
+    case AGENT_EPILOG: /* there are no drop-ins in this world */
         break;
     case AGENT_UNLISTED:
         violate(sim, "core", "%s: %s", node->name, agent_core_unlisted(agent->core));

@@ -8,40 +8,10 @@
 #include <stdio.h>
 #include <utlist.h>
 
+#include "agent/core/agent_core_internal.h"
 #include "agent/core/fence.h"
 #include "agent/core/promised.h"
-#include "agent/core/slot_view.h"
-#include "agent/core/slots.h"
-#include "agent/core/start_shares.h"
-#include "shared/error.h"
 #include "shared/macro.h"
-
-struct agent_core {
-    struct agent_unit *units;    /* owned; utlist */
-    struct agent_unit *promised; /* those of them that made a promise; utlist by promise_next */
-    struct start_shares shares;  /* of what is under way */
-    struct slots slots;
-    struct reconcile_order *orders; /* owned */
-    size_t *order_next;             /* owned; of the same slot, see slots.h */
-    size_t n_orders;
-    bool have_orders;
-    uint64_t orders_asked_us; /* the scheduler made them after this instant */
-    uint64_t orders_since_us; /* older ones start nothing: there was a gap since */
-    bool orders_void;         /* likewise: the scheduler had forgotten this node since */
-    struct lease_word lease;
-    size_t n_frozen;
-    uint64_t lease_us; /* as the scheduler gives it; 0 before the first report */
-    bool all_told;     /* the scheduler knows of every change */
-    bool report_queued;
-    bool stopping;
-    bool left;
-    struct edl_error unlisted;    /* the last move that the table of states does not list */
-    uint64_t goodbye_at_us;       /* NEVER_US: not waiting for the last report */
-    struct agent_action *actions; /* owned; taken from idx_action on */
-    size_t idx_action, n_actions, room;
-    struct slot_view view; /* of the slot that is planned */
-    uint64_t compared;
-};
 
 struct agent_core *agent_core_new(struct lease_word lease)
 {
@@ -96,6 +66,7 @@ struct agent_core *agent_core_free(struct agent_core *core)
     while (core->units != NULL)
         unit_free(core, core->units);
     slots_free(&core->slots);
+    visits_free(&core->visits);
     free(core->orders);
     free(core->order_next);
     free(core->actions);
@@ -106,8 +77,8 @@ struct agent_core *agent_core_free(struct agent_core *core)
 
 /* ---- actions ---- */
 
-static struct agent_action *add(struct agent_core *core, enum agent_action_kind kind,
-                                const struct process_id *id)
+struct agent_action *agent_core_add(struct agent_core *core, enum agent_action_kind kind,
+                                    const struct process_id *id)
 {
     struct agent_action *action;
 
@@ -134,12 +105,11 @@ bool agent_core_take(struct agent_core *core, struct agent_action *ret)
     return true;
 }
 
-/* touch - there is something to report */
-static void touch(struct agent_core *core)
+void agent_core_touch(struct agent_core *core)
 {
     core->all_told = false;
     if (!core->report_queued)
-        (void)add(core, AGENT_REPORT, NULL);
+        (void)agent_core_add(core, AGENT_REPORT, NULL);
     core->report_queued = true;
 }
 
@@ -164,6 +134,7 @@ static struct agent_unit *unit_new(struct agent_core *core, const struct process
     unit->grace_us = grace_us;
     DL_APPEND(core->units, unit);
     slot_add_unit(slots_get(&core->slots, id), unit);
+    visits_unit_came(&core->visits, id->job_id);
     return unit;
 }
 
@@ -173,14 +144,18 @@ static bool move(struct agent_core *core, struct agent_unit *unit, enum unit_eve
     enum unit_state next;
 
     if (unit_sm_step(unit->state, event, &next, &core->unlisted) < 0) {
-        (void)add(core, AGENT_UNLISTED, &unit->id);
+        (void)agent_core_add(core, AGENT_UNLISTED, &unit->id);
         return false;
     }
     if (next == unit->state)
         return false;
     unit->state = next;
-    (void)add(core, AGENT_MOVED, &unit->id);
-    touch(core);
+    (void)agent_core_add(core, AGENT_MOVED, &unit->id);
+    if (next == UNIT_EXITED && visits_unit_gone(&core->visits, unit->id.job_id)) {
+        unit->held = unit->fault == START_FAULT_NONE;
+        (void)agent_core_add(core, AGENT_EPILOG, &unit->id);
+    }
+    agent_core_touch(core);
     return true;
 }
 
@@ -207,7 +182,7 @@ static void stop_unit(struct agent_core *core, struct agent_unit *unit, uint64_t
 {
     if (unit->state == UNIT_EXITED)
         return;
-    add(core, AGENT_STOP, &unit->id)->grace_us = grace_us;
+    agent_core_add(core, AGENT_STOP, &unit->id)->grace_us = grace_us;
     (void)move(core, unit, UNIT_EVENT_STOP);
 }
 
@@ -231,8 +206,8 @@ static bool take_facts(struct agent_core *core, struct agent_unit *unit,
         if (move(core, unit, UNIT_EVENT_STARTED))
             return true; /* both are told at once */
         if (news) {
-            (void)add(core, AGENT_MOVED, &unit->id);
-            touch(core);
+            (void)agent_core_add(core, AGENT_MOVED, &unit->id);
+            agent_core_touch(core);
         }
         return news;
     case AGENT_GONE:
@@ -264,8 +239,8 @@ static void start(struct agent_core *core, size_t idx_order, uint64_t now_us)
 
     unit->owner = order->owner;
     set_off(core, unit, now_us);
-    add(core, AGENT_START, &unit->id)->idx_order = idx_order;
-    touch(core);
+    agent_core_add(core, AGENT_START, &unit->id)->idx_order = idx_order;
+    agent_core_touch(core);
 }
 
 static void never(struct agent_core *core, size_t idx_order, const char *reason)
@@ -277,9 +252,9 @@ static void never(struct agent_core *core, size_t idx_order, const char *reason)
 
 static void forget(struct agent_core *core, struct agent_unit *unit)
 {
-    (void)add(core, AGENT_FORGET, &unit->id);
+    (void)agent_core_add(core, AGENT_FORGET, &unit->id);
     unit_free(core, unit);
-    touch(core);
+    agent_core_touch(core);
 }
 
 static void look_at(struct agent_core *core, const struct slot *slot)
@@ -326,7 +301,8 @@ static bool carry_out(struct agent_core *core, const struct reconcile_action *ac
         stop_unit(core, view->units[action->idx_process], action->grace_us);
         break;
     case RECONCILE_THAW:
-        add(core, AGENT_THAW, &view->units[action->idx_process]->id)->epoch = core->lease.epoch;
+        agent_core_add(core, AGENT_THAW, &view->units[action->idx_process]->id)->epoch =
+            core->lease.epoch;
         break;
     case RECONCILE_FORGET:
         forget(core, view->units[action->idx_process]);
@@ -396,19 +372,18 @@ static void plan(struct agent_core *core, uint64_t now_us)
     }
 }
 
-/* leave - all units gone and reported */
-static void leave(struct agent_core *core, uint64_t now_us)
+void agent_core_look_whether_to_leave(struct agent_core *core, uint64_t now_us)
 {
     const struct agent_unit *unit;
 
     if (!core->stopping || core->left)
         return;
     DL_FOREACH(core->units, unit)
-    if (unit->state != UNIT_EXITED || !unit->exit_public)
+    if (unit->state != UNIT_EXITED || !unit->exit_public || unit->held)
         return;
     if (core->all_told || now_us >= core->goodbye_at_us) {
         core->left = true;
-        (void)add(core, AGENT_LEAVE, NULL);
+        (void)agent_core_add(core, AGENT_LEAVE, NULL);
     } else if (core->goodbye_at_us == NEVER_US) {
         core->goodbye_at_us = now_us + AGENT_GOODBYE_US;
     }
@@ -423,12 +398,15 @@ void agent_core_adopt(struct agent_core *core, const struct process_id *id, uint
 
     /* Nobody can be offered its log yet, and its end must not wait for that. */
     unit->exit_public = facts->phase == AGENT_GONE;
+    (void)visits_enter(&core->visits, id->job_id, false); /* its visit may follow */
     (void)take_facts(core, unit, facts);
 }
 
 void agent_core_orders(struct agent_core *core, const struct reconcile_order *orders, size_t n,
                        uint64_t asked_us, uint64_t now_us)
 {
+    struct process_id deserted = { 0 };
+
     free(core->orders);
     free(core->order_next);
     core->orders = xcalloc(n, sizeof *core->orders);
@@ -443,7 +421,9 @@ void agent_core_orders(struct agent_core *core, const struct reconcile_order *or
     core->orders_void = false;
     core->have_orders = true;
     plan(core, now_us);
-    leave(core, now_us);
+    while (visits_take_deserted(&core->visits, &deserted.job_id))
+        (void)agent_core_add(core, AGENT_EPILOG, &deserted);
+    agent_core_look_whether_to_leave(core, now_us);
 }
 
 void agent_core_observed(struct agent_core *core, const struct process_id *id,
@@ -454,9 +434,9 @@ void agent_core_observed(struct agent_core *core, const struct process_id *id,
     if (unit == NULL || !take_facts(core, unit, facts))
         return;
     if (unit->state == UNIT_EXITED)
-        (void)add(core, AGENT_SEND_TAIL, id); /* the end is reported after it */
+        (void)agent_core_add(core, AGENT_SEND_TAIL, id); /* the end is reported after it */
     plan_unit(core, unit, now_us);
-    leave(core, now_us);
+    agent_core_look_whether_to_leave(core, now_us);
 }
 
 void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
@@ -470,7 +450,7 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
     unit->cause = fault == START_FAULT_NONE ? EXIT_CAUSE_STOPPED : EXIT_CAUSE_NONE;
     end_unseen(core, unit, reason);
     plan_unit(core, unit, now_us);
-    leave(core, now_us);
+    agent_core_look_whether_to_leave(core, now_us);
 }
 
 static bool is_ordered(const struct agent_core *core, const struct agent_unit *unit)
@@ -518,7 +498,7 @@ bool agent_core_checkpoint_done(struct agent_core *core, const struct process_id
     if (unit == NULL || unit->state != UNIT_STOPPING)
         return false;
     if (!unit->saved) /* what is less already stays so: a fence's end only comes nearer */
-        add(core, AGENT_STOP, id)->grace_us = AGENT_SAVED_GRACE_US;
+        agent_core_add(core, AGENT_STOP, id)->grace_us = AGENT_SAVED_GRACE_US;
     unit->saved = true;
     return true;
 }
@@ -544,7 +524,7 @@ static void watch(struct agent_core *core, uint64_t now_us)
     DL_FOREACH2(core->promised, unit, promise_next)
     {
         if (promised_broken(unit, held, now_us))
-            add(core, AGENT_SILENT, &unit->id)->grace_us = unit->promise.within_us;
+            agent_core_add(core, AGENT_SILENT, &unit->id)->grace_us = unit->promise.within_us;
     }
 }
 
@@ -559,8 +539,8 @@ void agent_core_tail_offered(struct agent_core *core, const struct process_id *i
     if (unit->exit_public)
         return;
     unit->exit_public = true;
-    touch(core);
-    leave(core, now_us);
+    agent_core_touch(core);
+    agent_core_look_whether_to_leave(core, now_us);
 }
 
 /* beat - what is looked at again and again. all_told: the scheduler has stored what we told */
@@ -573,12 +553,12 @@ static void beat(struct agent_core *core, bool all_told, uint64_t now_us)
         if (unit->under_way && now_us - unit->given_us >= AGENT_START_SLOW_US)
             arrived(core, unit);
         if (unit->state != UNIT_EXITED && !unit->found) {
-            (void)add(core, AGENT_REFRESH, &unit->id);
+            (void)agent_core_add(core, AGENT_REFRESH, &unit->id);
         } else if (unit->state == UNIT_EXITED && unit->exit_public && !unit->tail_sent &&
                    all_told) {
             /* One more try; its end is stored by now, and so may the tail be. */
             unit->tail_sent = true;
-            (void)add(core, AGENT_SEND_TAIL, &unit->id);
+            (void)agent_core_add(core, AGENT_SEND_TAIL, &unit->id);
         }
     }
 }
@@ -602,7 +582,7 @@ void agent_core_reported(struct agent_core *core, uint64_t sent_us, uint64_t lea
     core->all_told = all_told && !core->report_queued;
     beat(core, all_told, now_us);
     plan(core, now_us);
-    leave(core, now_us);
+    agent_core_look_whether_to_leave(core, now_us);
 }
 
 void agent_core_refused(struct agent_core *core)
@@ -618,73 +598,16 @@ void agent_core_stop(struct agent_core *core, uint64_t now_us)
     core->stopping = true;
     DL_FOREACH(core->units, unit)
     stop_unit(core, unit, again ? 0 : unit->grace_us);
-    leave(core, now_us);
+    agent_core_look_whether_to_leave(core, now_us);
 }
 
 void agent_core_timer(struct agent_core *core, uint64_t now_us)
 {
     watch(core, now_us);
-    leave(core, now_us);
+    agent_core_look_whether_to_leave(core, now_us);
 }
 
 uint64_t agent_core_next_us(const struct agent_core *core)
 {
     return core->left ? NEVER_US : MIN_OF(core->goodbye_at_us, promised_next_us(core->promised));
-}
-
-/* ---- what can be asked ---- */
-
-struct lease_word agent_core_lease(const struct agent_core *core)
-{
-    return core->lease;
-}
-
-uint64_t agent_core_lease_deadline_us(const struct agent_core *core)
-{
-    return core->lease.deadline_us;
-}
-
-uint64_t agent_core_lease_us(const struct agent_core *core)
-{
-    return core->lease_us;
-}
-
-bool agent_core_is_stopping(const struct agent_core *core)
-{
-    return core->stopping;
-}
-
-bool agent_core_is_all_told(const struct agent_core *core)
-{
-    return core->all_told;
-}
-
-const struct agent_unit *agent_core_units(const struct agent_core *core)
-{
-    return core->units;
-}
-
-const struct agent_unit *agent_core_unit(const struct agent_core *core, const struct process_id *id)
-{
-    return find(core, id);
-}
-
-size_t agent_core_count_alive(const struct agent_core *core)
-{
-    const struct agent_unit *unit;
-    size_t n = 0;
-
-    DL_FOREACH(core->units, unit)
-    n += unit->state != UNIT_EXITED;
-    return n;
-}
-
-bool agent_core_any_frozen(const struct agent_core *core)
-{
-    return core->n_frozen > 0;
-}
-
-uint64_t agent_core_compared(const struct agent_core *core)
-{
-    return core->compared;
 }

@@ -32,6 +32,11 @@
  *     until its end is seen. It is judged while it runs, and while the lease is held: near the end
  *     of one its supervisor may have frozen it already.
  *
+ * 11. The node's owner may have drop-ins (visits.h). Then nothing of a job starts before its prolog
+ *     has ended well. Its epilog runs when the last unit of it is gone. The end of that unit is
+ * told after the epilog, so that what it was granted is nobody else's meanwhile. A start that
+ * failed is told at once.
+ *
  * Use: after each input take all actions and carry them out, in their order, before new orders are
  * handed in (START speaks of them by index). Results may be handed in while actions are taken. */
 #pragma once
@@ -45,6 +50,7 @@
 #include "agent/core/promise.h"
 #include "agent/core/reconcile.h"
 #include "agent/core/unit_sm.h"
+#include "agent/core/visits.h"
 #include "shared/exit_cause.h"
 #include "shared/start_fault.h"
 #include "shared/unfit.h"
@@ -76,6 +82,7 @@ struct agent_unit { /* read only for others */
     bool exit_public;       /* its last log lines were offered: the end may be reported */
     bool tail_sent;         /* no further try */
     bool saved;             /* what it had to, while it is being stopped */
+    bool held;              /* its end is told behind the epilog of its job */
     bool under_way;         /* counted in the starts that are */
     uint64_t owner;         /* of its order; 0: not told */
     uint64_t given_us;      /* when it was given as START */
@@ -93,6 +100,8 @@ enum agent_action_kind {
     AGENT_THAW,      /* id, epoch; it stands still, and may go on in this epoch of the lease */
     AGENT_FORGET,    /* id; drop what is left of it (folder); the unit is gone already */
     AGENT_SEND_TAIL, /* id; offer the end of its log; answer: agent_core_tail_offered */
+    AGENT_EPILOG,    /* id, of the one that ended last, or of its job alone; the drop-ins behind a
+                        job are to run; answer: agent_core_epilog_ended */
     AGENT_REFRESH,   /* id; look at it again; answer: agent_core_observed */
     AGENT_REPORT,    /* there is something new to report: link_sm_changed */
     AGENT_MOVED,     /* id; its state changed, or whether it stands still: for people (log) */
@@ -153,6 +162,21 @@ void agent_core_observed(struct agent_core *core, const struct process_id *id,
 /* agent_core_start_failed - it never came to be; its end with this reason is all that is told */
 void agent_core_start_failed(struct agent_core *core, const struct process_id *id,
                              enum start_fault fault, const char *reason, uint64_t now_us);
+
+/* agent_core_enter - the unit of a START is to begin next; drop_ins: there are any (not looked at
+ * when agent_core_is_entered). Whoever has to wait enters again when prolog or epilog has ended */
+enum visit_entry agent_core_enter(struct agent_core *core, const struct process_id *id,
+                                  bool drop_ins);
+bool agent_core_is_entered(const struct agent_core *core, uint64_t job_id);
+
+/* agent_core_prolog_ended - well: whoever enters now goes on. agent_core_epilog_ended - answer of
+ * AGENT_EPILOG, however it ended */
+void agent_core_prolog_ended(struct agent_core *core, uint64_t job_id, bool well);
+void agent_core_epilog_ended(struct agent_core *core, uint64_t job_id, uint64_t now_us);
+
+/* agent_core_adopt_visit - an earlier agent ran the prolog of this job; well: to a good end. After
+ * its units, before any other input */
+void agent_core_adopt_visit(struct agent_core *core, uint64_t job_id, bool well);
 
 /* agent_core_start_waits - a START has to wait; agent_core_start_late follows, or its end */
 void agent_core_start_waits(struct agent_core *core, const struct process_id *id, uint64_t now_us);

@@ -8,7 +8,7 @@ struct agent_unit_report agent_unit_report(const struct agent_unit *unit)
 
     if (unit->state != UNIT_EXITED)
         return report;
-    if (!unit->exit_public) {
+    if (!unit->exit_public || unit->held) {
         /* "preparing" is never news, whereas "stopping" would mean that we end it, and its own end
          * would not count. */
         report.state = UNIT_PREPARING;

@@ -21,10 +21,11 @@ static const struct {
     void (*gather)(const struct doctor_context *context, struct doctor_facts *facts);
     void (*judge)(const struct doctor_facts *facts, struct findings *findings);
 } groups[] = {
-    { gather_machine, judge_machine }, { gather_cgroups, judge_cgroups },
-    { gather_systemd, judge_systemd }, { gather_gpus, judge_gpus },
-    { gather_disks, judge_disks },     { gather_accounts, judge_accounts },
-    { gather_reach, judge_reach },     { gather_clock, judge_clock },
+    { gather_machine, judge_machine },   { gather_cgroups, judge_cgroups },
+    { gather_systemd, judge_systemd },   { gather_gpus, judge_gpus },
+    { gather_disks, judge_disks },       { gather_accounts, judge_accounts },
+    { gather_drop_ins, judge_drop_ins }, { gather_reach, judge_reach },
+    { gather_clock, judge_clock },
 };
 
 static const char help[] =

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/drop_in.h"
 #include "agent/doctor/finding.h"
 #include "shared/error.h"
 
@@ -122,6 +123,14 @@ struct machine_facts {
     uint64_t pid_max;
 };
 
+struct drop_in_facts {
+    char path[256];
+    char names[300]; /* of those that run, in their order; cut */
+    char ignored[300];
+    size_t n;
+    struct edl_error fault; /* why none of them will run */
+};
+
 struct doctor_facts {
     struct cgroup_facts cgroups;
     struct systemd_facts systemd;
@@ -133,6 +142,7 @@ struct doctor_facts {
     struct reach_facts reach;
     struct account_facts accounts;
     struct machine_facts machine;
+    struct drop_in_facts drop_ins[DROP_IN_KINDS];
 };
 
 void judge_cgroups(const struct doctor_facts *facts, struct findings *ret);
@@ -143,3 +153,4 @@ void judge_disks(const struct doctor_facts *facts, struct findings *ret);
 void judge_reach(const struct doctor_facts *facts, struct findings *ret);
 void judge_accounts(const struct doctor_facts *facts, struct findings *ret);
 void judge_machine(const struct doctor_facts *facts, struct findings *ret);
+void judge_drop_ins(const struct doctor_facts *facts, struct findings *ret);

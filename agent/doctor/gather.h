@@ -22,3 +22,4 @@ void gather_disks(const struct doctor_context *context, struct doctor_facts *ret
 void gather_reach(const struct doctor_context *context, struct doctor_facts *ret);
 void gather_accounts(const struct doctor_context *context, struct doctor_facts *ret);
 void gather_machine(const struct doctor_context *context, struct doctor_facts *ret);
+void gather_drop_ins(const struct doctor_context *context, struct doctor_facts *ret);

@@ -82,7 +82,7 @@ static int append(sd_bus_message *call, const struct unit_helper_plan *plan)
                                   "OOMPolicy", "s", "continue");
     if (r >= 0)
         r = append_command(call, "ExecStart", plan->argv);
-    if (r >= 0)
+    if (r >= 0 && plan->after != NULL)
         r = append_command(call, "ExecStopPost", plan->after);
     if (r >= 0)
         r = sd_bus_message_close_container(call);
@@ -96,7 +96,7 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *unused
     (void)userdata;
     (void)unused;
     if (error != NULL)
-        log_error("systemd refused a unit of a session: %s",
+        log_error("systemd refused a unit beside the agent: %s",
                   error->message != NULL ? error->message : error->name);
     return 0;
 }

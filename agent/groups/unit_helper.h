@@ -17,7 +17,8 @@ struct unit_helper_plan {
     const char *name;         /* "edl-session-0123.service" */
     const char *description;  /* for people */
     const char *const *argv;  /* NULL-terminated; argv[0] is a path */
-    const char *const *after; /* the same: a command that is run behind it, however it ended */
+    const char *const *after; /* the same: a command that is run behind it, however it ended; NULL:
+                               * none */
     int stdin_fd;             /* borrowed; kept open until systemd has taken it */
 };
 

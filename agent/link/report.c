@@ -128,6 +128,15 @@ static void set_disk(struct agent *a, json_t *body)
         (void)json_object_set_new(body, "disk_full", json_true());
 }
 
+static void set_aside(struct agent *a, json_t *body)
+{
+    const char *why = agent_set_aside(a);
+    json_t *text = why != NULL ? json_string(why) : NULL;
+
+    if (text != NULL)
+        (void)json_object_set_new(body, "set_aside", text);
+}
+
 /* stuck_of - what keeps one that does not end although it was killed; NULL: it ended, or is not due
  */
 static const char *stuck_of(const struct agent_unit_report *report, const struct process *p)
@@ -306,6 +315,7 @@ json_t *agent_report_body(uint64_t sent_us, uint64_t session, void *userdata)
     set_gpus(a, body);
     (void)json_object_set(body, "ports_foreign", a->ports_foreign);
     set_disk(a, body);
+    set_aside(a, body);
     for (const struct agent_unit *unit = agent_core_units(a->core); unit != NULL; unit = unit->next)
         (void)json_array_append_new(processes, unit_json(a, unit));
     set_identity(a, body);

@@ -81,3 +81,14 @@ bool identity_is_of(const struct identity *identity, pid_t pid)
             return false;
     return true;
 }
+
+bool identity_has_word(pid_t pid, const char *word)
+{
+    struct identity identity = { .words = xstrdup(word),
+                                 .size = strlen(word) + 1,
+                                 .room = xcalloc(1, ENVIRON_MAX) };
+    bool has = identity_is_of(&identity, pid);
+
+    identity_clear(&identity);
+    return has;
+}

@@ -21,6 +21,9 @@ struct identity {
 bool identity_take(struct identity *identity, char *const *environment);
 void identity_clear(struct identity *identity);
 
+/* identity_has_word - whether the process has this word, "NAME=value", in its environment */
+bool identity_has_word(pid_t pid, const char *word);
+
 /* identity_is_of - whether the process has all of the words in its environment. Only one of our
  * account can be read, by an agent that is not root */
 bool identity_is_of(const struct identity *identity, pid_t pid);

@@ -97,7 +97,7 @@ static int write_json(int dir_fd, const char *name, const json_t *value, struct 
     return write_atomic(dir_fd, name, text, strlen(text), 0600, false, error);
 }
 
-static int read_json(int dir_fd, const char *name, json_t **ret, struct edl_error *error)
+int file_read_json(int dir_fd, const char *name, json_t **ret, struct edl_error *error)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     _cleanup_fclose_ FILE *file = fd != -1 ? fdopen(fd, "r") : NULL;
@@ -156,7 +156,7 @@ int process_dir_lock(int dir_fd)
 
 int process_dir_read_order(int dir_fd, json_t **ret, struct edl_error *error)
 {
-    return read_json(dir_fd, "order.json", ret, error);
+    return file_read_json(dir_fd, "order.json", ret, error);
 }
 
 /* read_legacy - absent: a unit, whose group has the same path in all hierarchies */
@@ -175,7 +175,7 @@ int process_dir_read_supervisor(int dir_fd, struct supervisor_record *ret, struc
     json_int_t pid, start, child, uid = geteuid(); /* as before there was another */
     json_int_t frozen_since = 0, frozen = 0, started = 0;
     const char *boot, *cgroup = "";
-    int r = read_json(dir_fd, "supervisor.json", &value, error);
+    int r = file_read_json(dir_fd, "supervisor.json", &value, error);
 
     if (r < 0)
         return r;
@@ -208,7 +208,7 @@ int process_dir_read_exit(int dir_fd, struct exit_record *ret, struct edl_error 
     json_int_t ended = 0, cpu = 0, orphans = 0, frozen = 0, error_before = 0;
     const char *reason, *told = "", *unfit = NULL, *fault = NULL, *cause = NULL;
     int code, sig;
-    int r = read_json(dir_fd, "exit.json", &value, error);
+    int r = file_read_json(dir_fd, "exit.json", &value, error);
 
     if (r < 0)
         return r;

@@ -63,6 +63,9 @@ int process_dir_create(const char *path, const json_t *order, struct edl_error *
 /* process_dir_open - descriptor of the folder */
 int process_dir_open(const char *path, struct edl_error *error);
 
+/* file_read_json - an object, a new reference. EDL_ECORRUPT: something else */
+int file_read_json(int dir_fd, const char *name, json_t **ret, struct edl_error *error);
+
 /* process_dir_lock - 0: locked (held until dir_fd is closed), -EWOULDBLOCK: a supervisor lives */
 int process_dir_lock(int dir_fd);
 

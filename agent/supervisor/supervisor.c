@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* supervisor.c - program edl-supervisor: the spawn server of an agent, or one supervisor by hand */
+/* supervisor.c - program edl-supervisor: the spawn server of an agent, one supervisor by hand, or
+ * who runs the drop-ins of a job */
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agent/drop_ins/drop_ins_serve.h"
 #include "agent/processes/spawn_server.h"
 #include "agent/supervisor/supervise.h"
 #include "shared/journal.h"
@@ -40,9 +42,11 @@ int main(int argc, char **argv)
     }
     if (serves)
         return spawn_server_run(SPAWN_SERVER_FD) < 0 ? 1 : 0;
+    if (argc == 2 && streq(argv[1], "--drop-ins"))
+        return drop_ins_serve(STDIN_FILENO);
     if (argc != 2 || argv[1][0] == '-') {
         (void)fprintf(stderr, "Usage: edl-supervisor PROCESS_DIR\n"
-                              "       edl-supervisor --serve\n"
+                              "       edl-supervisor --serve | --drop-ins\n"
                               "Supervises one process, or for edl-agent as many as it orders.\n");
         return argc == 2 && streq(argv[1], "--help") ? 0 : 2;
     }

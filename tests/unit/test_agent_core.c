@@ -58,7 +58,7 @@ static const char *take(void)
     static const char letters[] = {
         [AGENT_START] = 'S',   [AGENT_STOP] = 'T',   [AGENT_FORGET] = 'F', [AGENT_SEND_TAIL] = 'L',
         [AGENT_REFRESH] = 'R', [AGENT_REPORT] = 'r', [AGENT_MOVED] = 'm',  [AGENT_UNLISTED] = '!',
-        [AGENT_LEAVE] = 'X',   [AGENT_THAW] = 'W',   [AGENT_SILENT] = 'K'
+        [AGENT_LEAVE] = 'X',   [AGENT_THAW] = 'W',   [AGENT_SILENT] = 'K', [AGENT_EPILOG] = 'E'
     };
     static char text[64];
     struct agent_action action;

@@ -373,6 +373,7 @@ static void do_action(const struct agent_action *action)
         do_link(&actions);
         break;
     case AGENT_MOVED:
+    case AGENT_EPILOG:
         break;
     case AGENT_UNLISTED:
         fail_msg("%s", agent_core_unlisted(w.core));

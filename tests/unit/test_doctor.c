@@ -80,6 +80,7 @@ static void judge_all(const struct doctor_facts *facts, struct findings *ret)
     judge_gpus(facts, ret);
     judge_disks(facts, ret);
     judge_accounts(facts, ret);
+    judge_drop_ins(facts, ret);
     judge_reach(facts, ret);
     judge_clock(facts, ret);
 }
@@ -286,6 +287,16 @@ TEST(test_accounts)
     CASE(VERDICT_OK, "accounts", "1 user", "", f.accounts.n_named = 1;
          f.accounts.named[0] =
              ((struct named_account){ .name = "ann", .exists = true, .uid = 1000 }));
+}
+
+TEST(test_drop_ins)
+{
+    CASE(VERDICT_OK, "prolog", "in this order: 10-a 20-b", "", f.drop_ins[0].n = 2;
+         set(f.drop_ins[0].names, "10-a 20-b"));
+    CASE(VERDICT_WARNING, "epilog", "a.sh", "run-parts", set(f.drop_ins[1].ignored, "a.sh"));
+    CASE(VERDICT_PROBLEM, "prolog", "no job starts", "chown", f.drop_ins[0].n = 1;
+         edl_error_set(&f.drop_ins[0].fault, -EPERM, "/etc/edl/prolog.d/a is not root's alone");
+         edl_error_remedy(&f.drop_ins[0].fault, "chown root /etc/edl/prolog.d/a"));
 }
 
 TEST(test_machine)

@@ -156,8 +156,8 @@ static struct process *reported_process(const struct cluster *cluster, const str
 }
 
 /* Its node ended it, or did not begin it (the lease was over, the machine goes down, somebody else
- * is on its GPU): no success or failure of its own. A node that sets itself aside by the same report
- * takes a failed start upon itself. */
+ * is on its GPU): no success or failure of its own. A node that sets itself aside by the same
+ * report takes a failed start upon itself. */
 static bool ended_by_node(const struct process_report *report, bool set_aside)
 {
     if (report->start_fault == START_FAULT_NODE)

@@ -108,10 +108,10 @@ struct node {
     uint16_t port_next;        /* ports are handed out round robin */
     struct process *processes; /* live ones, list by node_next/node_prev */
     /* the core's own */
-    enum node_state admin_state; /* what it returns to when it was lost */
+    enum node_state admin_state;         /* what it returns to when it was lost */
     char set_aside[NODE_SET_ASIDE_SIZE]; /* why its agent said that nothing is to start there; ""
                                           * it did not, or somebody has set it ready since */
-    bool disk_full;              /* as its agent says: nothing starts there */
+    bool disk_full;                      /* as its agent says: nothing starts there */
     bool offer_shrunk; /* its agent offers less than is granted: nothing new of what is short */
     bool disconnected; /* its agent's connection ended, and no report has come since */
     bool told_away;    /* that this run of the scheduler leaves (scheduler/nodes/leaving.c) */
