@@ -11,6 +11,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/cluster_config.h"
 #include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/owner_limits.h"
 #include "scheduler/core/plan/acts.h"
 #include "scheduler/core/record/compare.h"
 #include "shared/error.h"
@@ -224,13 +225,57 @@ static bool is_repeated(struct world *world)
            (n < first || n % REPEAT_ONE_IN == 0);
 }
 
+/* One of its jobs was started or grew. Repairs, moves and drains may exceed a limit for a moment.
+ */
+static bool was_granted(const struct world *world, uint32_t owner)
+{
+    size_t n;
+    const struct act *acts = cluster_acts(world->cluster, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct job *job = cluster_job(world->cluster, acts[i].job);
+        struct job_owners owners;
+
+        if (job == NULL || !(acts[i].kind == ACT_START ||
+                             (acts[i].kind == ACT_SIZE && acts[i].resize == RESIZE_GROWN)))
+            continue;
+        owners = job_owners(world->cluster, job);
+        for (uint32_t o = 0; o < owners.n; o++)
+            if (owners.index[o] == owner)
+                return true;
+    }
+    return false;
+}
+
+static void check_limits(struct world *world, const struct resources *before)
+{
+    size_t n;
+    struct resources *now = owner_sums(world->cluster, &n), over;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct owner *owner = group_table_owner(world->cluster->config.groups, i);
+
+        if (owner_is_over(owner, &now[i], &over) && was_granted(world, i) &&
+            ((over.cpu_millicores > 0 && now[i].cpu_millicores > before[i].cpu_millicores) ||
+             (over.gpus > 0 && now[i].gpus > before[i].gpus)))
+            fail_msg("a plan lets the jobs of %s hold %lldm and %lld GPUs, beyond the limit",
+                     owner->name, (long long)now[i].cpu_millicores, (long long)now[i].gpus);
+    }
+    free(now);
+}
+
 void world_plan(struct world *world)
 {
+    size_t n;
+    struct resources *before = owner_sums(world->cluster, &n);
+
     world_check(world);
     if (is_repeated(world))
         plan_and_repeat(world);
     else
         cluster_plan(world->cluster, world->now);
+    check_limits(world, before);
+    free(before);
     world_check(world);
     world_commit(world);
 }

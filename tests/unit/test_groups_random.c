@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_groups_random.c - many random events with groups whose shares and members change: the
- * invariants after each, a full plan changes nothing, a copy plans as the original, a restart
- * remembers all
+/* test_groups_random.c - many random events with groups whose shares and members change, also with
+ * limits of groups and users: the invariants after each, a full plan changes nothing, a copy plans
+ * as the original, a restart remembers all
  *
  * EDL_SEED and EDL_EVENTS choose the run; the seed is printed. */
 #include <inttypes.h>
@@ -26,6 +26,16 @@
 static const char *const users[] = { "ann", "ben", "cyd", "dan", "eve" };
 static const char *const names[] = { "one", "two", "three", "" };
 static struct group_table *table;
+static bool with_limits; /* of groups and users, beside the shares */
+
+static struct owner_limits some_limits(struct world *w)
+{
+    struct owner_limits limits = { 0 };
+
+    if (with_limits && world_random(w, 2) == 0)
+        limits.cpu_millicores = 1000 * (1 + world_random(w, 12));
+    return limits;
+}
 
 static void regroup(struct world *w)
 {
@@ -39,11 +49,17 @@ static void regroup(struct world *w)
         specs[i] = (struct group_spec){ .guaranteed_permille = (uint32_t)world_random(w, left + 1),
                                         .weight = 1 + (uint32_t)world_random(w, 4) };
         left -= specs[i].guaranteed_permille;
+        specs[i].limits = some_limits(w);
         (void)snprintf(specs[i].name, sizeof specs[i].name, "%s", names[i]);
     }
     for (size_t i = 0; i < ELEMENTS(users); i++)
         members[i] = (struct group_member){ users[i], names[world_random(w, ELEMENTS(names))] };
-    table = n > 0 ? group_table_new(specs, n, members, ELEMENTS(users)) : NULL;
+    table = n > 0 || with_limits ? group_table_new(specs, n, members, ELEMENTS(users)) : NULL;
+    for (size_t i = 0; with_limits && i < ELEMENTS(users); i++) {
+        const struct owner_limits limits = some_limits(w);
+
+        group_table_limit_user(table, users[i], &limits);
+    }
     cluster_set_groups(w->cluster, table);
     old = group_table_free(old);
 }
@@ -118,7 +134,7 @@ TEST(test_random_events_with_groups_keep_invariants)
 {
     uint64_t events = storm_number("EDL_EVENTS", EVENTS);
     struct world *w = storm_world(WORLD_NODES);
-    unsigned n_told = 0;
+    unsigned n_told = 0, n_limited = 0;
     const struct job *job;
 
     w->max_linger = 3;
@@ -133,13 +149,28 @@ TEST(test_random_events_with_groups_keep_invariants)
         else if (world_random(w, 4) != 0)
             world_plan(w);
         DL_FOREACH2(w->cluster->active, job, active_next)
-        n_told += streq(job->reason_code, "group-share");
+        {
+            n_told += streq(job->reason_code, "group-share");
+            n_limited += streq(job->reason_code, "owner-limit");
+        }
     }
     print_message("%" PRIu64 " checks, %u jobs, told of shares %u times\n", w->n_checks,
                   HASH_COUNT(w->cluster->jobs), n_told);
     assert_true(events < EVENTS || n_told > 0);
+    assert_true(events < EVENTS || (n_limited > 0) == with_limits);
     world_free(w);
     table = group_table_free(table);
+}
+
+/* And no plan lets an owner hold more (world_plan). */
+TEST(test_random_events_with_limits_keep_invariants)
+{
+    with_limits = true;
+    test_random_events_with_groups_keep_invariants(state);
+    world_policy = &policy_goodput;
+    test_random_events_with_groups_keep_invariants(state);
+    world_policy = &policy_fulfilment;
+    with_limits = false;
 }
 
 TEST(test_random_events_with_groups_and_goodput_keep_invariants)

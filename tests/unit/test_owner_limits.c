@@ -409,10 +409,145 @@ TEST(test_a_limit_falls_below_a_promise)
     world_replan(w);
     assert_true(planned_promised(job));
     w->cluster->config.groups = narrow; /* as where started jobs come to hold more: none is filed */
+    w->cluster->groups_version++;
     w->cluster->plan_wanted = true;
     world_plan(w);
     assert_false(planned_promised(job));
     assert_string_equal(job->reason_code, "owner-limit");
+    world_free(w);
+    (void)group_table_free(wide);
+    (void)group_table_free(narrow);
+}
+
+/* The rest of a user's limit is with an elastic job. It gives way to the next one, as it does to
+ * those of others, and grows again later. */
+TEST(test_an_elastic_job_gives_way_to_its_owners_next)
+{
+    static const struct owner_limits six = { .cpu_millicores = 6 * CORE };
+    static const struct policy *const policies[] = { &policy_fulfilment, &policy_goodput };
+
+    for (size_t i = 0; i < ELEMENTS(policies); i++) {
+        struct group_table *table = table_of(NULL, &six);
+        struct job *elastic, *next, *last;
+        struct world *w;
+        char text[400];
+
+        world_policy = policies[i];
+        w = world_new(2, 20 * CORE, GIB, 1000);
+        w->max_linger = 2;
+        cluster_set_groups(w->cluster, table);
+        elastic = submit(w, "ann", "elastic", 2, 10, CORE);
+        run(w, 200, "ann", 6 * CORE);
+        assert_int_equal(job_count_running(elastic, 0), 6);
+        next = submit(w, "ann", "next", 3, 3, CORE);
+        world_replan(w);
+        assert_true(planned_promised(next)); /* until those that stop are gone */
+        assert_int_equal(elastic->counts[0].stopping, 3);
+        run(w, 20, "ann", 6 * CORE);
+        assert_int_equal(job_count_running(next, 0), 3);
+        assert_int_equal(job_count_running(elastic, 0), 3);
+        (void)cluster_explain_growth(w->cluster, elastic, text, sizeof text);
+        assert_non_null(strstr(text, "one more is beyond what user ann may hold at once"));
+        last = submit(w, "ann", "last", 2, 2, CORE); /* beyond its minimum nothing is enough */
+        run(w, 20, "ann", 6 * CORE);
+        assert_string_equal(last->reason_code, "owner-limit");
+        assert_int_equal(job_count_running(elastic, 0), 3);
+        for (uint32_t at = 0; at < 3; at++)
+            world_exit(w, world_live(next, "trainer", at), 0, 0);
+        run(w, 200, "ann", 6 * CORE);
+        assert_int_equal(job_count_running(last, 0), 2);
+        assert_int_equal(job_count_running(elastic, 0), 4);
+        world_free(w);
+        (void)group_table_free(table);
+    }
+    world_policy = &policy_fulfilment;
+}
+
+/* Nobody gives way for a job that has no place all the same. */
+TEST(test_nobody_gives_way_in_vain)
+{
+    static const struct owner_limits six = { .cpu_millicores = 6 * CORE };
+    struct world *w = world_new(1, 8 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &six);
+    struct job *elastic, *next;
+
+    cluster_set_groups(w->cluster, table);
+    (void)submit(w, "eve", "fixed", 1, 1, 4 * CORE);
+    elastic = submit(w, "ann", "elastic", 1, 6, CORE);
+    run(w, 200, "ann", 6 * CORE);
+    assert_int_equal(job_count_running(elastic, 0), 4);
+    next = submit(w, "ann", "next", 1, 1, 5 * CORE);
+    run(w, 10, "ann", 6 * CORE);
+    assert_int_equal(job_count_running(elastic, 0), 4);
+    assert_string_equal(next->reason_code, "owner-limit");
+    next = submit(w, "ann", "smaller", 1, 1, 3 * CORE);
+    run(w, 10, "ann", 6 * CORE);
+    assert_int_equal(job_count_running(next, 0), 1);
+    assert_int_equal(job_count_running(elastic, 0), 1);
+    world_free(w);
+    (void)group_table_free(table);
+}
+
+/* Of two limits that one is given back of which the job needs some: a job with GPUs alone keeps
+ * them. */
+TEST(test_what_is_short_is_given)
+{
+    static const struct owner_limits limits = { .cpu_millicores = 6 * CORE, .gpus = 6 };
+    struct world *w = world_new(2, 10 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &limits);
+    struct job *cores, *gpus, *next;
+    struct job_spec *spec;
+
+    cluster_set_groups(w->cluster, table);
+    for (size_t i = 0; i < w->n_agents; i++)
+        w->agents[i].offer.gpus = 3;
+    world_run(w, 3);
+    cores = submit(w, "ann", "cores", 1, 4, CORE);
+    run(w, 100, "ann", 6 * CORE);
+    spec = world_spec("gpus", 1, 6, 0, 0, 0);
+    spec->roles[0].gpus = 1;
+    gpus = world_submit(w, spec); /* it would give first */
+    run(w, 100, "ann", 6 * CORE);
+    assert_int_equal(job_count_running(gpus, 0), 6);
+    assert_int_equal(job_count_running(cores, 0), 4);
+    next = submit(w, "ann", "next", 1, 1, 3 * CORE);
+    world_plan(w);
+    assert_int_equal(gpus->counts[0].stopping, 0);
+    assert_int_equal(cores->counts[0].stopping, 1);
+    run(w, 10, "ann", 6 * CORE);
+    assert_int_equal(job_count_running(next, 0), 1);
+    assert_int_equal(job_count_running(gpus, 0), 6);
+    assert_int_equal(job_count_running(cores, 0), 3);
+    world_free(w);
+    (void)group_table_free(table);
+}
+
+/* A limit falls below what runs: elastic jobs come down to their minima, no program ends for it
+ * beside, and nothing starts. */
+TEST(test_a_limit_falls_below_what_runs)
+{
+    static const struct owner_limits seven = { .cpu_millicores = 7 * CORE };
+    static const struct owner_limits two = { .cpu_millicores = 2 * CORE };
+    struct world *w = world_new(2, 10 * CORE, GIB, 1000);
+    struct group_table *wide = table_of(&seven, NULL), *narrow = table_of(&two, NULL);
+    struct job *fixed, *elastic, *small;
+
+    cluster_set_groups(w->cluster, wide);
+    fixed = submit(w, "ann", "fixed", 2, 2, CORE);
+    elastic = submit(w, "bob", "elastic", 1, 10, CORE);
+    for (int i = 0; i < 100; i++)
+        world_second(w);
+    assert_int_equal(job_count_running(elastic, 0), 5);
+    cluster_set_groups(w->cluster, narrow);
+    world_replan(w);
+    world_run(w, 5);
+    assert_int_equal(job_count_running(fixed, 0), 2);
+    assert_int_equal(job_count_running(elastic, 0), 1);
+    small = submit(w, "bob", "small", 1, 1, CORE);
+    for (int i = 0; i < 20; i++)
+        world_second(w);
+    assert_string_equal(small->reason_code, "owner-limit");
+    assert_int_equal(job_count_running(elastic, 0), 1);
     world_free(w);
     (void)group_table_free(wide);
     (void)group_table_free(narrow);

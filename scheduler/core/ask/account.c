@@ -282,7 +282,7 @@ static void say_before(const struct cluster *cluster, const struct job *job,
 
 static void say_owner(const struct cluster *cluster, const struct job *job, struct job_account *ret)
 {
-    const struct resources *sums = cluster->planner->owner_sums;
+    const struct resources *sums = cluster->planner->owner_sums[OWNER_LATER];
     const struct resources least = owner_room_least(job);
     const struct owner *owner = sums != NULL ? owner_exceeded(cluster, job, sums, &least) : NULL;
 

@@ -80,7 +80,7 @@ static bool is_limited(const struct growth *growth, char *buffer, size_t size)
 
 static bool is_owners(const struct growth *growth, char *buffer, size_t size)
 {
-    const struct resources *sums = growth->cluster->planner->owner_sums;
+    const struct resources *sums = growth->cluster->planner->owner_sums[OWNER_NOW];
     const struct resources need = resources_of_role(growth->role);
     const struct owner *owner =
         sums != NULL ? owner_exceeded(growth->cluster, growth->job, sums, &need) : NULL;

@@ -440,8 +440,9 @@ static void say_owner(const struct cluster *cluster, const struct job *job, char
 {
     const struct resources least = owner_room_least(job);
 
-    if (cluster->planner->owner_sums == NULL ||
-        *owner_excess(cluster, job, cluster->planner->owner_sums, &least, buffer, size) == '\0')
+    if (cluster->planner->n_owners == 0 ||
+        *owner_excess(cluster, job, cluster->planner->owner_sums[OWNER_LATER], &least, buffer,
+                      size) == '\0')
         (void)snprintf(buffer, size, "waits until others of its owner end");
 }
 

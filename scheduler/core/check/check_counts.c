@@ -18,6 +18,7 @@
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"
+#include "scheduler/core/model/owner_limits.h"
 #include "scheduler/core/model/node_pick.h"
 #include "scheduler/core/model/process.h"
 #include "scheduler/core/model/rendezvous.h"
@@ -342,7 +343,7 @@ static int check_queue(const struct cluster *cluster, struct edl_error *error)
     const struct share *share;
     const struct share_level *level;
 
-    if (queue->n_jobs + cluster->planner->n_limited != cluster->n_filed)
+    if (queue->n_jobs != cluster->n_filed)
         return BROKEN("%u jobs are in the queue, %llu are filed", queue->n_jobs,
                       (unsigned long long)cluster->n_filed);
     for (class = queue->classes; class != NULL; class = class->hh.next) {
@@ -518,6 +519,19 @@ static int check_groups(const struct cluster *cluster, struct edl_error *error)
     return 0;
 }
 
+static int check_owners(const struct cluster *cluster, struct edl_error *error)
+{
+    const struct planner *planner = cluster->planner;
+    size_t n;
+    struct resources *now = owner_sums(cluster, &n);
+    bool same = n == planner->n_owners;
+
+    for (size_t i = 0; same && i < n; i++)
+        same = resources_equal(&now[i], &planner->owner_sums[OWNER_NOW][i]);
+    free(now);
+    return same ? 0 : BROKEN("the owners' jobs hold something else than their sums say");
+}
+
 int check_planner(const struct cluster *cluster, struct edl_error *error)
 {
     const struct planner *planner = cluster->planner;
@@ -531,6 +545,9 @@ int check_planner(const struct cluster *cluster, struct edl_error *error)
 
     if (r == 0)
         r = check_groups(cluster, error);
+
+    if (r == 0)
+        r = check_owners(cluster, error);
 
     if (r == 0)
         r = check_figures(cluster, error);

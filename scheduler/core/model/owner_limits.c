@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/holdings.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/process.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -25,22 +27,38 @@ struct job_owners job_owners(const struct cluster *cluster, const struct job *jo
     return owners;
 }
 
-/* What a started job lacks of its minimum is coming, and nobody asks again then. */
-static uint32_t instances_of(const struct job *job, uint32_t role)
+/* Stopping instances of which the slot is filled again, once it is free. */
+static uint32_t come_back(const struct job *job, uint32_t role)
 {
-    uint32_t n = job->counts[role].live + job->counts[role].due;
+    uint32_t n = 0;
 
-    return job_is_started(job) ? MAX_OF(n, job_role_floor(job, role)) : n;
+    for (uint32_t i = 0; job->counts[role].stopping > 0 && i < job->n_slots[role]; i++) {
+        const struct slot *slot = &job->slots[role][i];
+
+        n += slot->due && slot->live != NULL && slot->live->state == PROCESS_STOPPING;
+    }
+    return n;
 }
 
-static struct resources held_by(const struct job *job)
+/* The minimum of a started job is filled, and nobody asks again then. */
+static uint32_t staying_of(const struct job *job, uint32_t role)
+{
+    uint32_t n = job_count(job, role, false) + job->counts[role].due + come_back(job, role);
+
+    return job_is_started(job) ? MAX_OF(n, job_role_floor(job, role)) : 0;
+}
+
+struct resources owner_part(const struct job *job, bool stopping)
 {
     struct resources held = { 0 };
 
     for (uint32_t r = 0; job->state != JOB_QUEUED && r < job->spec->n_roles; r++) {
         const struct resources need = resources_of_role(&job->spec->roles[r]);
 
-        resources_add(&held, &need, instances_of(job, r));
+        resources_add(&held, &need, staying_of(job, r));
+        if (stopping) /* one that is filled again may be filled elsewhere before it is gone */
+            resources_add(&held, &need,
+                          job_is_started(job) ? job->counts[r].stopping : job->counts[r].live);
     }
     return held;
 }
@@ -61,7 +79,7 @@ struct resources *owner_sums(const struct cluster *cluster, size_t *ret_n)
 
         if (owners.n == 0 || job->state == JOB_QUEUED)
             continue;
-        held = held_by(job);
+        held = owner_part(job, true);
         for (uint32_t i = 0; i < owners.n; i++)
             resources_add(&sums[owners.index[i]], &held, 1);
     }
@@ -88,6 +106,19 @@ static bool is_over(const struct bound *bound)
 {
     return bound->most != 0 && bound->more > 0 &&
            (bound->held < 0 ? 0 : (uint64_t)bound->held) + (uint64_t)bound->more > bound->most;
+}
+
+bool owner_is_over(const struct owner *owner, const struct resources *sum,
+                   struct resources *ret_over)
+{
+    const struct owner_limits *limits = &owner->limits;
+
+    *ret_over = (struct resources){
+        .cpu_millicores =
+            limits->cpu_millicores != 0 && sum->cpu_millicores > (int64_t)limits->cpu_millicores,
+        .gpus = limits->gpus != 0 && sum->gpus > (int64_t)limits->gpus,
+    };
+    return ret_over->cpu_millicores > 0 || ret_over->gpus > 0;
 }
 
 /* ret_bound: which of its limits */
@@ -298,7 +329,7 @@ static int check_started(const struct cluster *cluster, const struct job *job, u
                          uint32_t min, struct edl_error *error)
 {
     const struct resources need = resources_of_role(&job->spec->roles[role]);
-    uint32_t held = instances_of(job, role);
+    uint32_t held = staying_of(job, role);
     struct resources more = { 0 };
     char text[200] = "";
     struct resources *sums;

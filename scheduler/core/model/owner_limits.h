@@ -27,10 +27,18 @@ struct job_owners {
 
 struct job_owners job_owners(const struct cluster *cluster, const struct job *job);
 
-/* owner_sums - what each owner's jobs hold, instances that are to be replaced and that stop still
- * included, and what started ones lack of their minimum: new array of *ret_n; NULL where nobody has
- * a limit. Linear in the jobs not over */
+/* owner_part - the part of a job in the sums of its owners: its instances, those to be replaced,
+ * and once it started those that its minimum lacks. stopping: with those that stop, too. O(roles)
+ */
+struct resources owner_part(const struct job *job, bool stopping);
+
+/* owner_sums - of each owner all parts, those that stop included: new array of *ret_n; NULL where
+ * nobody has a limit. Linear in the jobs not over */
 struct resources *owner_sums(const struct cluster *cluster, size_t *ret_n);
+
+/* owner_is_over - the sum is over the limit of that owner. ret_over: 1 where it is */
+bool owner_is_over(const struct owner *owner, const struct resources *sum,
+                   struct resources *ret_over);
 
 /* owner_exceeded - the first of the job's owners who would hold more than it may with so much more;
  * NULL: none would

@@ -105,10 +105,13 @@ static struct queue_class *find_class(const struct queue *queue, const struct jo
 
     if (is_alone(job))
         digest = digest_number(digest, job->id);
+    if (queue->has_owners)
+        digest = digest_text(digest, job->user);
     for (;; digest++) {
         HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);
         if (class == NULL ||
             (class->group == job->group && class->unfit == job->unfit && class->n_jobs > 0 &&
+             (!queue->has_owners || streq(class->jobs->user, job->user)) &&
              memcmp(&class->share->key, key, sizeof *key) == 0 &&
              asks_the_same(class->jobs->spec, job->spec)))
             break;
@@ -172,15 +175,17 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 
     if (class == NULL)
         class = class_new(queue, job, share, digest);
-    if (planned_verdict(job) == VERDICT_NONE) { /* the findings about it are over */
-        plan_forget_places(job);
+    if (planned_verdict(job) == VERDICT_NONE) /* the findings about it are over */
         planned_of(job)->fits_version = 0;
-    }
+    if (planned_verdict(job) == VERDICT_NONE ||
+        (!planned_promised(job) && job != queue->held)) /* it was filed anew, and told already */
+        plan_forget_places(job);
     planned_of(job)->before = class->n_jobs++;
     DL_APPEND2(class->jobs, job, planned->class_prev, planned->class_next);
     planned_set_class(job, class);
     queue->n_jobs++;
     class->told_never = class->told_never || planned_verdict(job) == VERDICT_NEVER;
+    class->limited = class->limited || planned_verdict(job) == VERDICT_OWNER;
     if (planned_is(job)->fits_version == cluster->offers_version) {
         class->fits_version = planned_is(job)->fits_version;
         class->fits_ever = planned_is(job)->fits_ever;
@@ -191,6 +196,7 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 static void tell_new(struct cluster *cluster, const struct queue_class *class)
 {
     const struct job *first = class->never ? NULL : class->next;
+    enum queue_verdict behind = class->limited ? VERDICT_OWNER : VERDICT_BEHIND;
     bool passed = first != NULL && planned_verdict(first) == VERDICT_NONE;
     struct job *job;
 
@@ -199,9 +205,9 @@ static void tell_new(struct cluster *cluster, const struct queue_class *class)
         if (job == first || planned_promised(job))
             continue;
         if (planned_verdict(job) == VERDICT_NONE) {
-            queue_tell(cluster, job, class->never ? VERDICT_NEVER : VERDICT_BEHIND);
+            queue_tell(cluster, job, class->never ? VERDICT_NEVER : behind);
         } else if (passed) {
-            queue_tell(cluster, job, VERDICT_BEHIND);
+            queue_tell(cluster, job, behind);
             passed = false;
         }
     }
@@ -238,7 +244,7 @@ static size_t list_waiting(struct cluster *cluster, struct entry *entries)
     size_t n = 0;
 
     DL_FOREACH2(cluster->active, job, active_next)
-    if (job->filed && planned_verdict(job) != VERDICT_OWNER)
+    if (job->filed)
         entries[n++].job = job;
     return n;
 }
@@ -250,9 +256,9 @@ void queue_file(struct cluster *cluster, struct instant now)
     struct queue_class *class;
     size_t n;
 
-    owner_room_begin(cluster);
     n = list_waiting(cluster, entries);
     cluster->files_changed = false;
+    queue->has_owners = cluster->planner->n_owners > 0;
     forget_left(queue);
     queue_forget(queue);
     shares_begin(cluster, now);

@@ -38,16 +38,24 @@ static void groups_init(struct planner *planner, const struct group_table *table
                                    .weight = specs[i].weight };
 }
 
+static void forget_parts(struct job *job)
+{
+    struct planned *its = planned_of(job);
+
+    its->used = (struct resources){ 0 };
+    memset(its->owner_parts, 0, sizeof its->owner_parts);
+}
+
 /* Of jobs that left since as well: these were not counted yet. */
 static void forget_used(struct cluster *cluster)
 {
     struct job *job;
 
     for (job = cluster->changed_jobs; job != NULL; job = job->changed_next)
-        planned_of(job)->used = (struct resources){ 0 };
+        forget_parts(job);
     DL_FOREACH2(cluster->active, job, active_next)
     {
-        planned_of(job)->used = (struct resources){ 0 };
+        forget_parts(job);
         job_changed(cluster, job);
     }
 }
@@ -61,6 +69,7 @@ void groups_begin(struct planner *planner)
     groups_init(planner, cluster->config.groups);
     planner->groups_version = cluster->groups_version;
     memset(planner->group_sums, 0, sizeof planner->group_sums);
+    owner_room_begin(planner);
     forget_used(cluster);
 }
 
@@ -117,6 +126,7 @@ void group_give(struct planner *planner, const struct process *process, int sign
     const struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
 
     group_use(&planner->groups[process->job->group], &held, -sign);
+    owner_room_give(planner, process, sign);
 }
 
 int64_t group_level(const struct planner *planner, uint32_t group)

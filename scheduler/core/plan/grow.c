@@ -242,7 +242,6 @@ static bool grow(void *userdata, uint64_t id)
     plan_hold_off(plan);
     if (short_of > 0)
         return false;
-    owner_room_take(plan->planner, job, (uint32_t)role);
     decided_by_policy(plan, job, RESIZE_GROWN);
     return true;
 }

@@ -2,21 +2,42 @@
 /* owner_room.c - jobs start and grow within the limits of their users and groups */
 #include "scheduler/core/plan/owner_room.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/owner_limits.h"
+#include "scheduler/core/model/process.h"
 #include "scheduler/core/plan/acts.h"
+#include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
-#include "scheduler/core/plan/queue.h"
-#include "scheduler/core/plan/told.h"
+#include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/victims.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
+
+static const struct owner *owner_at(const struct planner *planner, uint32_t index)
+{
+    return group_table_owner(planner->cluster->config.groups, index);
+}
+
+/* --- the sums --- */
+
+void owner_room_begin(struct planner *planner)
+{
+    planner->n_owners = (uint32_t)group_table_n_owners(planner->cluster->config.groups);
+    for (int i = 0; i < OWNER_SUMS; i++) {
+        free(planner->owner_sums[i]);
+        planner->owner_sums[i] =
+            planner->n_owners > 0 ? xcalloc(planner->n_owners, sizeof(struct resources)) : NULL;
+    }
+}
 
 struct resources owner_room_least(const struct job *job)
 {
@@ -30,100 +51,211 @@ struct resources owner_room_least(const struct job *job)
     return least;
 }
 
-static void count(struct planner *planner, const struct job *job, const struct resources *what,
-                  int64_t n)
+static void parts_of(const struct job *job, struct resources ret[OWNER_SUMS])
 {
-    struct job_owners owners = job_owners(planner->cluster, job);
+    int role = job_elastic_role(job);
 
-    for (uint32_t i = 0; i < owners.n; i++)
-        resources_add(&planner->owner_sums[owners.index[i]], what, n);
+    ret[OWNER_NOW] = owner_part(job, true);
+    ret[OWNER_LATER] = planned_promised(job) ? owner_room_least(job) : owner_part(job, false);
+    ret[OWNER_SURPLUS] = (struct resources){ 0 };
+    if (role >= 0) {
+        const struct resources need = resources_of_role(&job->spec->roles[role]);
+
+        resources_add(&ret[OWNER_SURPLUS], &need, job_surplus(job));
+    }
 }
 
-void owner_room_take_gang(struct planner *planner, const struct job *job, int64_t n)
+static void add(struct planner *planner, const struct job *job, enum owner_sum sum,
+                const struct resources *what, int64_t times)
+{
+    const struct job_owners owners = job_owners(planner->cluster, job);
+
+    for (uint32_t i = 0; i < owners.n; i++)
+        resources_add(&planner->owner_sums[sum][owners.index[i]], what, times);
+}
+
+void owner_room_count(struct planner *planner, struct job *job)
+{
+    struct planned *its = planned_of(job);
+    struct resources parts[OWNER_SUMS];
+
+    if (planner->n_owners == 0)
+        return;
+    parts_of(job, parts);
+    for (int i = 0; i < OWNER_SUMS; i++) {
+        if (resources_equal(&parts[i], &its->owner_parts[i]))
+            continue;
+        add(planner, job, (enum owner_sum)i, &its->owner_parts[i], -1);
+        add(planner, job, (enum owner_sum)i, &parts[i], 1);
+        its->owner_parts[i] = parts[i];
+        if (job->state != JOB_QUEUED) /* as with groups: a promise is no news */
+            planner->groups_changed = true;
+    }
+}
+
+void owner_room_give(struct planner *planner, const struct process *process, int sign)
+{
+    const struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
+
+    if (planner->n_owners > 0)
+        add(planner, process->job, OWNER_LATER, &held, -sign);
+}
+
+/* --- a gang --- */
+
+static bool has(const struct planner *planner, const struct job *job, enum owner_sum sum)
 {
     const struct resources least = owner_room_least(job);
 
-    if (planner->owner_sums != NULL)
-        count(planner, job, &least, n);
+    return owner_exceeded(planner->cluster, job, planner->owner_sums[sum], &least) == NULL;
 }
 
-/* It leaves the queue. */
-static void hold_back(struct cluster *cluster, struct job *job)
+/* It may be too much: jobs may give in whole instances, or no instance of theirs has a node. The
+ * search for victims finds that out. */
+static bool has_with_surplus(const struct planner *planner, const struct job *job)
 {
-    struct queue *queue = &cluster->planner->queue;
+    const struct job_owners owners = job_owners(planner->cluster, job);
+    struct resources *sums[] = { planner->owner_sums[OWNER_LATER],
+                                 planner->owner_sums[OWNER_SURPLUS] };
+    bool fits;
 
-    plan_forget_places(job);
-    if (queue->held == job)
-        queue->held = NULL;
-    queue_tell(cluster, job, VERDICT_OWNER);
-    cluster->planner->n_limited++;
+    for (uint32_t i = 0; i < owners.n; i++)
+        resources_add(&sums[0][owners.index[i]], &sums[1][owners.index[i]], -1);
+    fits = has(planner, job, OWNER_LATER);
+    for (uint32_t i = 0; i < owners.n; i++)
+        resources_add(&sums[0][owners.index[i]], &sums[1][owners.index[i]], 1);
+    return fits;
 }
 
-bool owner_room_keep_out(struct cluster *cluster, struct job *job)
+enum owner_fit owner_room_fit(const struct planner *planner, const struct job *job)
 {
-    if (owner_room_more(cluster->planner, job, JOB_ROLES_MAX) > 0)
+    if (planner->n_owners == 0)
+        return OWNER_FITS_NOW;
+    if (has(planner, job, OWNER_LATER))
+        return has(planner, job, OWNER_NOW) ? OWNER_FITS_NOW : OWNER_FITS_LATER;
+    return has_with_surplus(planner, job) ? OWNER_FITS_GIVEN : OWNER_FITS_NOT;
+}
+
+/* --- giving way --- */
+
+static bool is_of(const struct planner *planner, const struct job *job, const struct owner *owner)
+{
+    const struct job_owners owners = job_owners(planner->cluster, job);
+
+    for (uint32_t i = 0; i < owners.n; i++)
+        if (owner_at(planner, owners.index[i]) == owner)
+            return true;
+    return false;
+}
+
+/* Of an owner's elastic jobs the instance with the least loss that holds something of the short
+ * resource. Linear in the jobs not over and in the instances of those. */
+static struct process *next_of(const struct plan *plan, const struct owner *owner,
+                               const struct resources *is_short)
+{
+    const struct resources none = { 0 };
+    struct process *best = NULL;
+    const struct job *job;
+
+    DL_FOREACH2(plan->cluster->active, job, active_next)
+    {
+        uint32_t role = planned_is(job)->yield_role - 1; /* of those that could give */
+
+        if (planned_is(job)->yield_role == 0 || !is_of(plan->planner, job, owner))
+            continue;
+        for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+            struct process *process = job->slots[role][i].live;
+
+            if (process != NULL && is_victim(process, &none, is_short) &&
+                (best == NULL || gives_before(plan, process, best)))
+                best = process;
+        }
+    }
+    return best;
+}
+
+struct process *owner_room_victim(const struct plan *plan, const struct job *job)
+{
+    const struct job_owners owners = job_owners(plan->cluster, job);
+    const struct resources least = owner_room_least(job);
+
+    for (uint32_t i = 0; i < owners.n; i++) {
+        const struct owner *owner = owner_at(plan->planner, owners.index[i]);
+        struct resources sum = plan->planner->owner_sums[OWNER_LATER][owners.index[i]];
+        struct resources over;
+
+        resources_add(&sum, &least, 1);
+        (void)owner_is_over(owner, &sum, &over);
+        over = resources_lesser(&over, &least); /* none of the others */
+        if (over.cpu_millicores > 0 || over.gpus > 0)
+            return next_of(plan, owner, &over);
+    }
+    return NULL;
+}
+
+/* Instances above the minimum that would come back. true: there was one */
+static bool forgo_due(struct plan *plan, const struct owner *owner)
+{
+    struct job *job;
+
+    DL_FOREACH2(plan->cluster->active, job, active_next)
+    {
+        int role = job_is_started(job) ? job_elastic_role(job) : -1;
+        uint32_t due = role >= 0 ? job_count_due(job, (uint32_t)role) : 0;
+
+        if (due == 0 || !is_of(plan->planner, job, owner) ||
+            job_count(job, (uint32_t)role, false) + due <= job_role_floor(job, (uint32_t)role))
+            continue;
+        trim_due(plan, job, (uint32_t)role, due - 1);
+        plan_touch(plan->cluster, job);
+        return true;
+    }
+    return false;
+}
+
+/* false: there is nothing that it could give up */
+static bool shed_one(struct plan *plan, const struct owner *owner, const struct resources *over)
+{
+    struct process *victim;
+    char why[160];
+
+    if (forgo_due(plan, owner))
+        return true;
+    victim = next_of(plan, owner, over);
+    if (victim == NULL)
         return false;
-    queue_leave(cluster, job);
-    hold_back(cluster, job);
+    (void)snprintf(why, sizeof why, "shrunk: its %s %.80s may not hold so much at once",
+                   owner->is_group ? "group" : "owner", owner->name);
+    plan_size(plan, victim->job, RESIZE_BOUNDS, "%s", why);
+    plan_touch(plan->cluster, victim->job);
+    plan_stop(plan, victim, false, CAUSE_SHRUNK, why);
     return true;
 }
 
-/* In the order in which they were promised it. The others lose their promise here, and wait as any
- * job. */
-static void admit_promised(struct cluster *cluster)
+void owner_room_shed(struct plan *plan)
 {
-    const struct queue *queue = &cluster->planner->queue;
+    const struct planner *planner = plan->planner;
+    struct resources over;
 
-    for (size_t i = 0; i < queue->n_promised; i++) {
-        struct job *job = queue->promised[i];
+    for (uint32_t i = 0; i < planner->n_owners; i++) {
+        const struct owner *owner = owner_at(planner, i);
 
-        if (!planned_promised(job))
-            continue; /* it left since */
-        if (owner_room_more(cluster->planner, job, JOB_ROLES_MAX) > 0) {
-            owner_room_take_gang(cluster->planner, job, 1);
-        } else {
-            planned_promise(job, false);
-            plan_touch(cluster, job);
-        }
+        while (owner_is_over(owner, &planner->owner_sums[OWNER_LATER][i], &over) &&
+               shed_one(plan, owner, &over))
+            ;
     }
 }
 
-static void count_lower(struct planner *planner, const struct job *job, int64_t n)
+/* --- growth --- */
+
+uint32_t owner_room_more(const struct planner *planner, const struct job *job, uint32_t role)
 {
-    const struct queue *queue = &planner->queue;
+    const struct resources need = resources_of_role(&job->spec->roles[role]);
 
-    for (size_t i = 0; i < queue->n_promised; i++) {
-        const struct job *other = queue->promised[i];
-
-        if (planned_promised(other) && other->spec->priority < job->spec->priority)
-            owner_room_take_gang(planner, other, n);
-    }
-}
-
-/* What is promised to jobs of a lower priority is there for it, as it is tried before them. */
-static bool has_room(struct planner *planner, const struct job *job)
-{
-    bool has = owner_room_more(planner, job, JOB_ROLES_MAX) > 0;
-
-    if (has)
-        return true;
-    count_lower(planner, job, -1);
-    has = owner_room_more(planner, job, JOB_ROLES_MAX) > 0;
-    count_lower(planner, job, 1);
-    return has;
-}
-
-/* One that never fits the nodes says so, whatever its owners hold. */
-static void admit(struct cluster *cluster, struct job *job)
-{
-    enum queue_verdict verdict = planned_verdict(job);
-
-    if (planned_promised(job) || verdict == VERDICT_NEVER)
-        return;
-    if (!has_room(cluster->planner, job))
-        hold_back(cluster, job);
-    else if (verdict == VERDICT_OWNER)
-        planned_tell(job, VERDICT_NONE); /* it comes to the queue as if it were new */
+    if (planner->n_owners == 0)
+        return UINT32_MAX;
+    return MIN_OF(owner_room(planner->cluster, job, planner->owner_sums[OWNER_NOW], &need),
+                  owner_room(planner->cluster, job, planner->owner_sums[OWNER_LATER], &need));
 }
 
 uint32_t owner_room_growth(const struct planner *planner, const struct job *job, uint32_t role)
@@ -131,59 +263,36 @@ uint32_t owner_room_growth(const struct planner *planner, const struct job *job,
     return MIN_OF(owner_room_more(planner, job, role), job->spec->roles[role].max);
 }
 
-/* The policy is told when it may grow further, or not so far any more. */
-static void note_growth(struct cluster *cluster, struct job *job)
+bool owner_room_note_growth(struct cluster *cluster)
 {
-    int role = job_elastic_role(job);
-
-    if (role >= 0 &&
-        owner_room_growth(cluster->planner, job, (uint32_t)role) != planned_is(job)->owner_growth)
-        plan_touch(cluster, job);
-}
-
-void owner_room_begin(struct cluster *cluster)
-{
-    struct planner *planner = cluster->planner;
+    const struct planner *planner = cluster->planner;
+    bool noted = false;
     struct job *job;
-    size_t n_sums;
-    bool was_limited = planner->n_limited > 0;
 
-    free(planner->owner_sums);
-    planner->owner_sums = owner_sums(cluster, &n_sums);
-    planner->n_limited = 0;
-    if (planner->owner_sums == NULL && !was_limited)
-        return;
-    admit_promised(cluster);
+    if (planner->n_owners == 0)
+        return false;
     DL_FOREACH2(cluster->active, job, active_next)
     {
-        if (job->filed)
-            admit(cluster, job);
-        else if (owner_room_is_bound(planner, job) && job_is_started(job))
-            note_growth(cluster, job);
+        int role = job_is_started(job) ? job_elastic_role(job) : -1;
+
+        if (role < 0 || !owner_room_is_bound(planner, job) ||
+            owner_room_growth(planner, job, (uint32_t)role) == planned_is(job)->owner_growth)
+            continue;
+        plan_touch(cluster, job);
+        noted = true;
     }
-}
-
-/* role JOB_ROLES_MAX: of its whole minimum */
-uint32_t owner_room_more(const struct planner *planner, const struct job *job, uint32_t role)
-{
-    struct resources need;
-
-    if (planner->owner_sums == NULL)
-        return UINT32_MAX;
-    need =
-        role < JOB_ROLES_MAX ? resources_of_role(&job->spec->roles[role]) : owner_room_least(job);
-    return owner_room(planner->cluster, job, planner->owner_sums, &need);
-}
-
-void owner_room_take(struct planner *planner, const struct job *job, uint32_t role)
-{
-    const struct resources need = resources_of_role(&job->spec->roles[role]);
-
-    if (planner->owner_sums != NULL)
-        count(planner, job, &need, 1);
+    return noted;
 }
 
 bool owner_room_is_bound(const struct planner *planner, const struct job *job)
 {
-    return planner->owner_sums != NULL && job_owners(planner->cluster, job).n > 0;
+    const struct job_owners owners = job_owners(planner->cluster, job);
+    bool bound = false;
+
+    for (uint32_t i = 0; i < owners.n; i++) {
+        const struct owner_limits *limits = &owner_at(planner, owners.index[i])->limits;
+
+        bound = bound || limits->cpu_millicores != 0 || limits->gpus != 0;
+    }
+    return bound;
 }

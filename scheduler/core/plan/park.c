@@ -403,7 +403,8 @@ static bool call_back(struct look *look)
         struct waiter lender = { .job = job };
         struct started *borrower;
 
-        if (job->parked_for == 0 || class == NULL || class->never || job->goes_first)
+        if (job->parked_for == 0 || class == NULL || class->never || job->goes_first ||
+            planned_verdict(job) == VERDICT_OWNER)
             continue;
         borrower = overdue(look, job);
         if (borrower == NULL)

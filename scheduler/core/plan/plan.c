@@ -63,7 +63,8 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
     queue_done(&planner->queue);
     (void)policy->free(planner->policy);
     free(planner->told);
-    free(planner->owner_sums);
+    for (int i = 0; i < OWNER_SUMS; i++)
+        free(planner->owner_sums[i]);
     acts_clear(&planner->acts);
     free(planner->acts.items);
     free(planner);
@@ -154,12 +155,13 @@ static bool finish(struct plan *plan)
     return n > 0;
 }
 
-/* The sums of the groups decide the order, and the jobs that may be asked to give. */
+/* The sums of the groups decide the order, and the jobs that may be asked to give; those of owners
+ * who may start. */
 static void note_groups(struct cluster *cluster)
 {
     struct planner *planner = cluster->planner;
 
-    if (planner->groups_changed && planner->n_groups > 1)
+    if (planner->groups_changed && (planner->n_groups > 1 || planner->n_owners > 0))
         queue_might_move(cluster);
     planner->groups_changed = false;
 }
@@ -195,6 +197,7 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
     plan_park(&plan);
     learn_take(cluster);
     rooms_look(plan.planner);
+    (void)owner_room_note_growth(cluster);
     tell_policy(&plan);
     plan_ask_policy(&plan);
     plan_stragglers(&plan);
@@ -205,7 +208,8 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
     note_groups(cluster);
     /* the decisions since may make room for waiting jobs, and stand in for processes that leave
      * their node */
-    if ((plan.planner->queue_moves && plan_queue_waits(cluster)) ||
+    if (owner_room_note_growth(cluster) ||
+        (plan.planner->queue_moves && plan_queue_waits(cluster)) ||
         (changed && plan_drain_any(cluster)))
         cluster->plan_wanted = true;
 }

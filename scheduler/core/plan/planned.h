@@ -8,6 +8,7 @@
 
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/base/resources.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/speed/servers.h"
 
 struct job;
@@ -26,7 +27,7 @@ enum queue_verdict {
     VERDICT_YIELDS,    /* it finds room only on nodes that are kept for one before it */
     VERDICT_OVER_LOAD, /* the room is there but for the load of stopping processes in it */
     VERDICT_UNPACKED,  /* no order was found in which it fits these nodes */
-    VERDICT_OWNER,     /* its user or group holds as much as they may: it is not in the queue */
+    VERDICT_OWNER,     /* its user or group holds as much as they may */
     VERDICT_NO_NODES,
     VERDICT_NEVER
 };
@@ -68,7 +69,8 @@ struct planned {
     struct resources lack; /* its part of the requests that are not granted */
     struct resources given; /* the grants of instances that it gives up, as the policy was told */
     struct resources used;  /* its part of the group's sum; nothing when there are no groups */
-    struct goodput_servers servers; /* those that it is promised */
+    struct resources owner_parts[OWNER_SUMS]; /* of the sums of its owners; nothing: likewise */
+    struct goodput_servers servers;           /* those that it is promised */
 };
 
 /* planned_of - to change it; new if there is none. planned_is - to read it */

@@ -9,6 +9,7 @@
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/capacity.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/queue.h"
 #include "scheduler/core/policy/policy.h"
 
@@ -32,10 +33,10 @@ struct planner {
     struct resources group_sums[POLICY_GROUPS_MAX]; /* the same, while a search marks victims */
     uint32_t n_groups;                              /* with the one without a name: 1 or more */
     uint64_t groups_version;                        /* of the model's table */
-    struct resources *owner_sums; /* of those with limits, promised gangs included; owned */
-    uint32_t n_limited;           /* jobs that wait for those, and are not in the queue */
-    bool groups_changed;          /* their sums, since the queue was wanted */
-    struct deadline park;         /* when it is looked at next whether jobs give way */
-    bool park_due;                /* whether jobs give way is looked at by the next plan */
-    uint64_t drain_pass;          /* over the nodes that drain: each job is looked at once */
+    struct resources *owner_sums[OWNER_SUMS];       /* of each owner with limits; owned */
+    uint32_t n_owners;
+    bool groups_changed;  /* sums of groups or owners, since the queue was wanted */
+    struct deadline park; /* when it is looked at next whether jobs give way */
+    bool park_due;        /* whether jobs give way is looked at by the next plan */
+    uint64_t drain_pass;  /* over the nodes that drain: each job is looked at once */
 };

@@ -94,7 +94,6 @@ void planner_copy(struct cluster *copy, const struct cluster *cluster)
     for (job = cluster->jobs; job != NULL; job = job->hh.next)
         copy_job(copy, cluster, job);
     to->moved_us = from->moved_us;
-    to->n_limited = from->n_limited;
     deadline_set(&copy->deadlines, &to->asked, DEADLINE_POLICY, deadline_at(&from->asked));
     to->park_due = from->park_due;
     deadline_set(&copy->deadlines, &to->park, DEADLINE_PARK, deadline_at(&from->park));

@@ -23,7 +23,6 @@
 #include "scheduler/core/model/waiting.h"
 #include "scheduler/core/plan/acts.h"
 #include "scheduler/core/plan/group_levels.h"
-#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/told.h"
@@ -281,7 +280,6 @@ void queue_promise(struct cluster *cluster, struct job *job)
 
     queue->promised[queue->n_promised++] = job;
     planned_promise(job, true);
-    owner_room_take_gang(cluster->planner, job, 1);
     queue_open(queue, planned_is(job)->class, job->planned->class_next);
     plan_touch(cluster, job);
 }
@@ -314,8 +312,6 @@ void queue_reset(struct cluster *cluster)
     for (size_t i = 0; i < queue->n_promised; i++) {
         struct job *job = queue->promised[i];
 
-        if (planned_promised(job))
-            owner_room_take_gang(cluster->planner, job, -1);
         planned_promise(job, false);
         plan_touch(cluster, job);
     }

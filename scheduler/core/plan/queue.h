@@ -60,6 +60,7 @@ struct queue_class {
     uint64_t failed_in; /* the last round in which it was tried in vain */
     bool never;         /* its jobs do not fit these nodes even when they are empty */
     bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
+    bool limited;       /* its jobs were told that their owners are at a limit; likewise */
     /* of which job the family was asked for last, and the family itself: by its document, which
      * stays */
     uint64_t family_of;
@@ -80,6 +81,7 @@ struct queue {
     uint32_t n_jobs;             /* in them */
     bool by_turn;
     bool fair;                            /* between users, who have their shares */
+    bool has_owners;                      /* with limits: jobs of two users are never alike */
     bool knows_shares;                    /* of the jobs that were started before a restart */
     uint64_t groups_version;              /* of the groups that they are known for */
     struct share *shares;                 /* uthash by priority and user; owned */

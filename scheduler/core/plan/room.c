@@ -26,6 +26,7 @@
 #include "scheduler/core/plan/group_levels.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/placement_pins.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/plan.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/queue.h"
@@ -140,6 +141,23 @@ static bool look_at(struct room *room, void *userdata)
     return search->fewest > 0 && search->candidates > 0 && search->looked_at > 0;
 }
 
+/* The search goes on as if these were gone. */
+static void give_back(struct plan *plan, const struct victims *victims, size_t from)
+{
+    for (size_t i = from; i < victims->n; i++) {
+        const struct process *process = victims->items[i];
+        const struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
+
+        if (room_is_listed(process->node->room))
+            capacity_take(&plan->planner->rooms, process->node->room,
+                          &(struct resources){ .cpu_millicores = -held.cpu_millicores,
+                                               .memory_bytes = -held.memory_bytes,
+                                               .gpus = -held.gpus,
+                                               .ports = -held.ports },
+                          false);
+    }
+}
+
 /* The node that needs the fewest victims, with them marked; NULL when none can. */
 static struct room *free_somewhere(struct plan *plan, struct victims *victims,
                                    const struct want *want)
@@ -156,18 +174,27 @@ static struct room *free_somewhere(struct plan *plan, struct victims *victims,
     plan->searched = plan->searched || search.looked_at < LOOKED_AT_MAX;
     if (search.best == NULL || !free_on(victims, search.best, &want->need, VICTIMS_PER_INSTANCE))
         return NULL;
-    for (size_t i = before; i < victims->n; i++) {
-        const struct process *process = victims->items[i];
-        struct resources held = resources_of_role(&process->job->spec->roles[process->role]);
-
-        capacity_take(&plan->planner->rooms, search.best,
-                      &(struct resources){ .cpu_millicores = -held.cpu_millicores,
-                                           .memory_bytes = -held.memory_bytes,
-                                           .gpus = -held.gpus,
-                                           .ports = -held.ports },
-                      false);
-    }
+    give_back(plan, victims, before);
     return search.best;
+}
+
+/* Instances of its owners, until these may hold its minimum. false: too few can give way */
+static bool free_of_owners(struct plan *plan, const struct job *job, struct victims *victims)
+{
+    size_t before = victims->n;
+
+    if (job_is_started(job))
+        return true; /* it has the right to its minimum */
+    while (owner_room_fit(plan->planner, job) > OWNER_FITS_LATER) {
+        struct process *victim = plan->searches > 0 ? owner_room_victim(plan, job) : NULL;
+
+        plan->searched = true;
+        if (victim == NULL)
+            return false;
+        mark(victims, victim);
+    }
+    give_back(plan, victims, before);
+    return true;
 }
 
 /* Where a started job was kept a place before, else where it fits, else where somebody gives way.
@@ -195,6 +222,8 @@ static bool find_room(struct plan *plan, const struct job *job, const struct dem
     struct room *whole = NULL;
     size_t n_placed = 0;
 
+    if (!free_of_owners(plan, job, victims))
+        return false;
     if (job_is_started(job))
         near_job(&near, job);
     else if (!packed)

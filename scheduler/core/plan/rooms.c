@@ -158,6 +158,7 @@ static void look_at_job(struct planner *planner, struct job *job)
     if (role != old && role != 0)
         mark_nodes(planner->cluster, job, role - 1);
     group_count(planner, job);
+    owner_room_count(planner, job);
 }
 
 static void look_at_jobs(struct planner *planner)

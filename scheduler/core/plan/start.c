@@ -52,7 +52,7 @@
  * nodes offer something else. */
 #define NEVER_MOST 1024
 
-enum outcome { STARTED, PROMISED, LEFT, FAILED }; /* LEFT: its owners are at their limit */
+enum outcome { STARTED, PROMISED, LIMITED, FAILED }; /* LIMITED: its owners hold what they may */
 
 /* Lowest free slot; right after the submit all are. */
 static void start(struct plan *plan, struct job *job, const struct placed *placed, size_t n,
@@ -64,7 +64,6 @@ static void start(struct plan *plan, struct job *job, const struct placed *place
 
     share_charge(plan->cluster, job, plan->now);
     queue_leave(plan->cluster, job);
-    owner_room_take_gang(plan->planner, job, 1);
     plan_fix_servers(plan, job, servers);
     (void)plan_do(plan->cluster, &begins, plan->now);
     plan->cluster->files_changed = changed; /* that is all of it */
@@ -171,12 +170,22 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
     queue_tell(plan->cluster, job, verdict);
 }
 
+/* It keeps no room from anybody, and is told so with all others of its class (tell_limited). */
+static enum outcome is_limited(struct plan *plan, struct queue_class *class)
+{
+    plan_forget_places(class->next);
+    queue_tell(plan->cluster, class->next, VERDICT_OWNER);
+    return LIMITED;
+}
+
 /* Room that is there but for the load is taken at once: a job that grows or is repaired meanwhile
  * goes elsewhere, else the gang would have to wait for room once the load is gone. */
-static bool promise(struct plan *plan, struct job *job, const struct demand *demands, size_t n)
+static bool promise(struct plan *plan, struct job *job, const struct demand *demands, size_t n,
+                    enum owner_fit owners)
 {
-    bool there = planned_is(job)->held_back && plan_keep_places(plan, job, true);
-    bool kept = there || plan_keep_places(plan, job, false);
+    bool given = owners == OWNER_FITS_GIVEN; /* others of its owners have to give way first */
+    bool there = !given && planned_is(job)->held_back && plan_keep_places(plan, job, true);
+    bool kept = there || (!given && plan_keep_places(plan, job, false));
 
     if (!kept && !plan_make_room(plan, job, demands, n))
         return false;
@@ -234,7 +243,7 @@ static bool waits_for_servers(struct plan *plan, struct job *job, const struct d
     return true;
 }
 
-/* Tries the next job of a class. STARTED, LEFT: the class may be gone. */
+/* Tries the next job of a class. STARTED: the class may be gone. */
 static enum outcome try_next(struct plan *plan, struct queue_class *class)
 {
     struct queue *queue = &plan->planner->queue;
@@ -242,9 +251,8 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     struct demand own[JOB_ROLES_MAX];
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
+    enum owner_fit owners = owner_room_fit(plan->planner, job);
 
-    if (owner_room_keep_out(plan->cluster, job))
-        return LEFT;
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
          queue_fits_ever(plan->cluster, class) != FIT_NEVER)) {
@@ -254,18 +262,23 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     }
     if (class->told_never && queue_fits_ever(plan->cluster, class) != FIT_NEVER)
         queue_tell_hope(plan->cluster, class);
+    if (owners == OWNER_FITS_NOT)
+        return is_limited(plan, class);
     plan_hold(plan, class, demands, n);
     if (waits_for_servers(plan, job, demands, n))
         return PROMISED;
-    if (try_now(plan, job, demands, n))
+    planned_of(job)->held_back = false;
+    if (owners == OWNER_FITS_NOW && try_now(plan, job, demands, n))
         return STARTED;
     if (queue_fits_ever(plan->cluster, class) == FIT_NEVER) {
         plan_forget_places(job);
         queue_set_never(plan->cluster, class);
         return FAILED;
     }
-    if (queue->n_promised < PROMISES_MAX && promise(plan, job, demands, n))
+    if (queue->n_promised < PROMISES_MAX && promise(plan, job, demands, n, owners))
         return PROMISED;
+    if (owners == OWNER_FITS_GIVEN)
+        return is_limited(plan, class);
     waits_for_ends(plan, job, demands, n);
     return FAILED;
 }
@@ -280,8 +293,8 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
-    if (owner_room_keep_out(plan->cluster, job))
-        return LEFT;
+    if (owner_room_fit(plan->planner, job) != OWNER_FITS_NOW)
+        return LIMITED;
     plan_hold(plan, class, demands, n);
     if (!class->told_never && planned_is(job)->n_places == 0 &&
         !gang_fits_by_count(rooms, demands, n, true))
@@ -375,9 +388,31 @@ static enum outcome try_in_turn(struct plan *plan, struct queue_class *class)
     if (class->failed_in == round)
         return STARTED;
     outcome = try_next(plan, class);
-    if (outcome == FAILED)
+    if (outcome == FAILED || outcome == LIMITED)
         class->failed_in = round;
     return outcome;
+}
+
+/* Those behind a job that waits for its owners do so as well. Linear in the classes, and in the
+ * jobs of those of which that has changed. */
+static void tell_limited(struct cluster *cluster)
+{
+    struct queue_class *class;
+    struct job *job;
+
+    for (class = cluster->planner->queue.classes; class != NULL; class = class->hh.next) {
+        bool limited =
+            !class->never && class->next != NULL && planned_verdict(class->next) == VERDICT_OWNER;
+
+        if (class->limited == limited)
+            continue;
+        class->limited = limited;
+        if (class->never)
+            continue;
+        DL_FOREACH2(class->jobs, job, planned->class_next)
+        if (job != class->next && !planned_promised(job))
+            queue_tell(cluster, job, limited ? VERDICT_OWNER : VERDICT_BEHIND);
+    }
 }
 
 static bool promises_changed(const struct queue *queue, struct job *const *before, size_t n)
@@ -402,6 +437,7 @@ static void go_through(struct plan *plan)
     plan->check_hold = queue->hold_check;
     capacity_roll_back(&plan->planner->rooms, 0);
     queue_reset(plan->cluster);
+    owner_room_shed(plan);
     plan_repair(plan);
     plan_drain_to_places(plan);
     if (plan->cluster->files_changed)
@@ -425,13 +461,11 @@ static void go_through(struct plan *plan)
     tell_broken(plan, promised, n_promised);
     if (held != NULL)
         tell_broken(plan, &held, 1);
+    tell_limited(plan->cluster);
     /* a later job was in nobody's way then but is now: once more, until it is stable */
     queue->hold_check = n_assigned != plan->cluster->n_assigned;
     if (queue->hold_check || promises_changed(queue, promised, n_promised))
         queue_might_move(plan->cluster);
-    /* those that were kept out by a promise that is gone are filed again */
-    if (plan->planner->n_limited > 0 && promises_changed(queue, promised, n_promised))
-        plan->cluster->files_changed = true;
 }
 
 void plan_queue_release(struct plan *plan)
