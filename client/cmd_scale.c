@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_scale.c - `edl scale`: change a job's bounds or priority */
+/* cmd_scale.c - `edl scale`: change a job's bounds, priority or time limit */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "client/job_array.h"
+#include "client/job_build.h"
 #include "client/job_view.h"
 #include "client/json_read.h"
 #include "client/report.h"
@@ -19,6 +20,7 @@ struct scale_options {
     struct common_options common;
     const char *role;
     const char *priority;
+    const char *time;
 };
 
 static const struct option_row scale_options[] = {
@@ -26,6 +28,8 @@ static const struct option_row scale_options[] = {
       OPTION_FIELD(struct scale_options, role), .letter = 'r' },
     { "priority", "N", "order of service while jobs wait (higher is sooner)", option_text,
       OPTION_FIELD(struct scale_options, priority) },
+    { "time", "TIME", "how long it may run in all: 90m, 8h; 0: as long as it likes", option_text,
+      OPTION_FIELD(struct scale_options, time) },
 };
 
 static int read_range(const char *range, const char *job, const char *role, json_t *body,
@@ -65,6 +69,10 @@ static int read_body(const struct invocation *invocation, json_t *body, struct e
                        options->role != NULL ? options->role : "trainer", body, error);
     if (r == 0 && options->priority != NULL)
         r = read_priority(options->priority, body, error);
+    if (r == 0 && options->time != NULL && streq(options->time, "0"))
+        (void)json_object_set_new(body, "time_limit", json_string("0"));
+    else if (r == 0)
+        r = job_add_time_limit(body, options->time, error);
     if (r < 0 || json_object_size(body) > 0)
         return r;
     (void)edl_error_set(error, -EINVAL, "there is nothing to change");
@@ -81,6 +89,8 @@ static void print_change(const json_t *answer, const json_t *body)
     if (json_object_get(body, "priority") != NULL)
         (void)printf(" priority %" JSON_INTEGER_FORMAT,
                      json_integer_value(json_object_get(body, "priority")));
+    if (json_object_get(body, "time_limit") != NULL)
+        (void)printf(" time limit %s", json_text(body, "time_limit"));
     (void)printf("\n");
 }
 
@@ -169,13 +179,14 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_scale = {
     .name = "scale",
-    .usage = "JOB|ARRAY [MIN:MAX] [--role ROLE] [--priority N]",
-    .summary = "Change how many instances a job may have, or its priority",
+    .usage = "JOB|ARRAY [MIN:MAX] [--role ROLE] [--priority N] [--time TIME]",
+    .summary = "Change how many instances a job may have, its priority or its time limit",
     .details =
         "MIN:MAX, MIN-MAX or N (exactly N). The policy chooses the number between them; running\n"
         "processes that stay are not disturbed. Parameter servers (--role pserver) stay as many "
         "as\n"
         "the job began with: a job that has never run may be given another number.\n"
+        "--time less than before is yours to set; more is an admin's.\n"
         "An array's name stands for all its jobs that are not over.",
     VERB_OPTIONS(scale_options, struct scale_options),
     .min_args = 1,

@@ -99,8 +99,7 @@ static int add_after(json_t *spec, const struct job_build *build, struct edl_err
     return r;
 }
 
-/* add_time_limit - also in Slurm's forms that no other time has: 1:30:00, 2-12 */
-static int add_time_limit(json_t *spec, const char *text, struct edl_error *error)
+int job_add_time_limit(json_t *spec, const char *text, struct edl_error *error)
 {
     uint64_t us;
 
@@ -292,7 +291,7 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
     if (r == 0)
         r = add_after(spec, build, error);
     if (r == 0)
-        r = add_time_limit(spec, build->time_limit, error);
+        r = job_add_time_limit(spec, build->time_limit, error);
     if (r == 0)
         r = add_priority(spec, build->priority, error);
     if (r == 0)

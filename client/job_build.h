@@ -40,6 +40,10 @@ struct job_build {
  * random: 5 bytes, the caller's; they make the suffix. */
 char *job_build_name(char **argv, size_t argc, const unsigned char random[5]);
 
+/* job_add_time_limit - time_limit of a document or a change, also in Slurm's forms that no other
+ * time has: 1:30:00, 2-12. NULL: nothing. -EINVAL: a number without a unit */
+int job_add_time_limit(json_t *to, const char *text, struct edl_error *error);
+
 /* job_build_document - *ret: new reference. -EINVAL for a --env without '=', for max < min
  * and for a --shuffle that is no seed */
 int job_build_document(const struct job_build *build, json_t **ret, struct edl_error *error);

@@ -27,7 +27,7 @@
 #define CHECKPOINT_PERIOD_MAX_US ((int64_t)(24 * 3600 * USEC_PER_SEC))
 #define GRACE_MAX_US ((int64_t)(24 * 3600 * USEC_PER_SEC))
 #define BACKOFF_MAX_US ((int64_t)(3600 * USEC_PER_SEC))
-#define DEADLINE_MAX_US ((int64_t)(10 * 365 * 24 * 3600 * USEC_PER_SEC))
+#define DEADLINE_MAX_US ((int64_t)JOB_TIME_LIMIT_MAX_US)
 #define RESTARTS_FAULT_TOLERANT 10
 #define TRIES_AT_ONCE 3
 #define AT(field) offsetof(struct job_draft, field)
@@ -178,8 +178,8 @@ static const struct document_rule common_rules[] = {
     { .key = "time_limit",
       .kind = DOCUMENT_TIME,
       .offset = AT(time_limit),
-      .min = USEC_PER_SEC,
-      .max = DEADLINE_MAX_US },
+      .min = JOB_TIME_LIMIT_MIN_US,
+      .max = JOB_TIME_LIMIT_MAX_US },
     { .key = "checkpoint",
       .kind = DOCUMENT_NESTED,
       .nested = checkpoint_rules,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "shared/account_name.h"
+#include "shared/clock.h"
 #include "shared/label.h"
 
 #define JOB_NAME_MAX 63 /* characters, DNS-label like: [a-z][a-z0-9-]* */
@@ -25,6 +26,8 @@
 #define ROLE_GPUS_MAX 64
 #define ROLE_PORTS_MAX 8
 #define JOB_PRIORITY_MAX 1000000 /* and as far below zero */
+#define JOB_TIME_LIMIT_MIN_US USEC_PER_SEC
+#define JOB_TIME_LIMIT_MAX_US (10 * 365 * 24 * 3600 * USEC_PER_SEC)
 #define JOB_AFTER_MAX 64
 #define JOB_ARRAY_MAX 1000 /* jobs in one array */
 #define JOB_ARRAY_INDEX_MAX 999999

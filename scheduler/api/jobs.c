@@ -436,6 +436,8 @@ void api_array_kill(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
+#define LIMIT_TEXT_MAX 40 /* of a time */
+
 /* A bound that is left out keeps its value. */
 static int read_bounds(const struct job *job, const struct body_field *field,
                        struct job_change *change, struct edl_error *error)
@@ -464,25 +466,65 @@ static int read_bounds(const struct job *job, const struct body_field *field,
     return 0;
 }
 
+/* As in a document; "0": none any more. */
+static int read_limit(const struct body_field *field, struct job_change *change,
+                      struct edl_error *error)
+{
+    const char *text = NULL;
+    uint64_t us = 0;
+    int r = body_string(field, "time_limit", LIMIT_TEXT_MAX, &text, error);
+
+    if (r < 0 || text == NULL)
+        return r;
+    if (!streq(text, "0") && (parse_seconds(text, &us) < 0 || us < JOB_TIME_LIMIT_MIN_US ||
+                              us > JOB_TIME_LIMIT_MAX_US)) {
+        (void)edl_error_at(error, -EINVAL, "/time_limit", "\"%s\" is no time from 1s to 10 years",
+                           text);
+        return edl_error_remedy(error, "90m or 8h, or 0 for none");
+    }
+    change->limit = true;
+    change->time_limit_us = us;
+    return 0;
+}
+
+/* Who asks for less is served sooner, so more than that is not for each to take. */
+static int check_limit(const struct caller *caller, const struct job *job, uint64_t limit_us,
+                       struct edl_error *error)
+{
+    uint64_t now_us = job->spec->time_limit_us;
+
+    if (now_us == 0 || (limit_us != 0 && limit_us <= now_us) || caller->role >= USER_ADMIN)
+        return 0;
+    (void)edl_error_at(error, -EACCES, "/time_limit",
+                       "that is more than its time limit of %" PRIu64 " s, and %s is %s",
+                       now_us / USEC_PER_SEC, caller->user, user_role_to_string(caller->role));
+    return edl_error_remedy(error,
+                            "less is yours to set; an admin may give more: edl scale %s "
+                            "--time TIME",
+                            job->spec->name);
+}
+
 static int read_change(const struct job *job, const json_t *body, struct job_change *ret,
                        struct edl_error *error)
 {
     struct body_field field = { .object = body, .at = "" };
     struct job_change change = { .scale = false };
     int64_t priority = 0;
-    int r = body_known(&field, "role min max priority", error);
+    int r = body_known(&field, "role min max priority time_limit", error);
 
     if (r == 0 && (body_has(&field, "min") || body_has(&field, "max")))
         r = read_bounds(job, &field, &change, error);
     if (r == 0)
         r = body_i64(&field, "priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &priority, error);
+    if (r == 0)
+        r = read_limit(&field, &change, error);
     if (r < 0)
         return r;
     change.prioritise = body_has(&field, "priority");
     change.priority = (int32_t)priority;
-    if (!change.scale && !change.prioritise) {
+    if (!change.scale && !change.prioritise && !change.limit) {
         (void)edl_error_set(error, -EINVAL, "there is nothing to change");
-        return edl_error_remedy(error, "give min, max or priority");
+        return edl_error_remedy(error, "give min, max, priority or time_limit");
     }
     *ret = change;
     return 0;
@@ -530,6 +572,8 @@ void api_job_change(struct http_request *request, void *userdata)
         r = check_larger(scheduler, request, job, &change, &error);
     if (r == 0 && change.prioritise)
         r = check_priority(&caller, change.priority, job->spec->priority, "/priority", &error);
+    if (r == 0 && change.limit)
+        r = check_limit(&caller, job, change.time_limit_us, &error);
     if (r == 0 && dry_run)
         r = api_forecast_change(scheduler, request, job, &change, &error);
     else if (r == 0)

@@ -3,6 +3,7 @@
 #include "scheduler/api/precondition.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ void etag_of_job(const struct job *job, char *ret, size_t size)
     for (uint32_t r = 0; r < job->spec->n_roles && used < size; r++)
         used += (size_t)snprintf(ret + used, size - used, ".%u-%u", job->spec->roles[r].min,
                                  job->spec->roles[r].max);
+    if (used < size && job->spec->time_limit_us != 0)
+        used += (size_t)snprintf(ret + used, size - used, ".t%" PRIu64, job->spec->time_limit_us);
     if (used < size)
         (void)snprintf(ret + used, size - used, "\"");
 }

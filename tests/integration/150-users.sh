@@ -126,6 +126,12 @@ status=0; as ann submit --name third --cpu 1 -- true 2>"$work/err" || status=$?
 [ $status != 0 ] && grep -q 'at most 3 jobs: there are 3' "$work/err" || fail "too many jobs: $status $(cat "$work/err")"
 [ "$(as ann show first --json | jq -r .job.spec.time_limit)" = 7200s ] || fail 'her limit is not that of her jobs'
 as ann kill second
+as ann scale first --time 90m >"$work/told"
+grep -q 'time limit 90m' "$work/told" && [ "$(job_field first .spec.time_limit)" = 5400s ] || fail "a shorter time: $(cat "$work/told")"
+status=0; as ann scale first --time 3h 2>"$work/err" || status=$?
+[ $status != 0 ] && grep -q 'an admin may give more' "$work/err" || fail "her own longer time: $status $(cat "$work/err")"
+edl scale first --time 3:00:00
+[ "$(job_field first .spec.time_limit)" = 10800s ] || fail "an admin gave no longer time: $(job_field first .spec.time_limit)"
 edl user set ann --max-cpu 0
 await 120 'the limit is gone' job_is first running
 as ann kill first

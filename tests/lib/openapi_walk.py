@@ -462,7 +462,7 @@ GOOD = {
     "endSession": lambda w: [{"names": w.open_session()}],
     "changeNode": lambda w: [{"query": "?dry_run=1", "body": {"state": "cordoned"}}, {"body": {"state": "cordoned"}},
                              {"body": {"state": "ready"}}],
-    "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}],
+    "changeJob": lambda w: [{"query": "?dry_run=1", "body": {"min": 1, "max": 1}}, {"body": {"priority": 5}}, {"body": {"time_limit": "2h"}}],
     "killArray": lambda w: [{"body": {"reason": "there are too many"}}],
     "killJob": lambda w: [{"body": {"reason": "the walk is over"}}],
     "makeJoinToken": lambda w: [{}, {"body": {"node": "coming", "ttl_us": 1000000}, "after": keep_token}],

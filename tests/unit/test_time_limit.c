@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_time_limit.c - a job is killed when it has run for its time limit, over all its runs */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,6 +63,48 @@ TEST(test_one_ends_and_the_next_begins)
     assert_int_equal(second->state, JOB_RUNNING);
     seconds(w, 4);
     assert_ran_out(second, "20s");
+    world_free(w);
+}
+
+static int limit(struct world *w, struct job *job, uint64_t limit_s, struct edl_error *error)
+{
+    const struct job_change change = { .limit = true, .time_limit_us = limit_s * USEC_PER_SEC };
+
+    return cluster_change_job(w->cluster, job, &change, w->now, error);
+}
+
+/* Of a job that runs, of one that waits, and none any more. */
+TEST(test_another_limit)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct job *first = submit(w, "first", 1000, 0);
+    struct job *second = submit(w, "second", 1000, LIMIT_S);
+    struct edl_error error = { 0 };
+
+    runs(w, first);
+    seconds(w, 10);
+    assert_int_equal(limit(w, first, 5, &error), -EINVAL);
+    assert_string_equal(error.pointer, "/time_limit");
+    assert_non_null(strstr(error.text, "job first has run for 1"));
+    assert_int_equal(limit(w, first, LIMIT_S, NULL), 0);
+    assert_int_equal(limit(w, second, 2 * LIMIT_S, NULL), 0);
+    world_commit(w);
+    world_restart(w);
+    first = cluster_find_job(w->cluster, "first");
+    second = cluster_find_job(w->cluster, "second");
+    seconds(w, LIMIT_S - 12);
+    assert_int_equal(first->state, JOB_RUNNING);
+    seconds(w, 5);
+    assert_ran_out(first, "20s");
+    runs(w, second);
+    seconds(w, 2 * LIMIT_S - 3);
+    assert_int_equal(second->state, JOB_RUNNING);
+    assert_int_equal(limit(w, second, 0, NULL), 0);
+    seconds(w, 10);
+    assert_int_equal(second->state, JOB_RUNNING);
+    assert_int_equal(limit(w, second, 3 * LIMIT_S, NULL), 0);
+    seconds(w, LIMIT_S);
+    assert_ran_out(second, "1m");
     world_free(w);
 }
 

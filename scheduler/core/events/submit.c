@@ -23,6 +23,7 @@
 #include "scheduler/core/model/owner_limits.h"
 #include "scheduler/core/model/spec_size.h"
 #include "scheduler/core/model/states.h"
+#include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/model/waiting.h"
 #include "shared/macro.h"
 #include "shared/rfc3339.h"
@@ -339,7 +340,7 @@ static void lose_place(struct cluster *cluster, struct job *job)
 }
 
 static int check_change(const struct job *job, const struct job_change *change, int role,
-                        struct edl_error *error)
+                        struct instant now, struct edl_error *error)
 {
     if (change->scale && role < 0)
         return edl_error_at(error, -EINVAL, "/role", "job %s has no role %s", job->spec->name,
@@ -351,6 +352,13 @@ static int check_change(const struct job *job, const struct job_change *change, 
         (change->priority < -JOB_PRIORITY_MAX || change->priority > JOB_PRIORITY_MAX))
         return edl_error_at(error, -EINVAL, "/priority", "priority %d is not from -%d to %d",
                             change->priority, JOB_PRIORITY_MAX, JOB_PRIORITY_MAX);
+    if (change->limit && change->time_limit_us != 0 &&
+        change->time_limit_us <= job_run_us(job, now)) {
+        (void)edl_error_at(error, -EINVAL, "/time_limit",
+                           "job %s has run for %" PRIu64 " s already", job->spec->name,
+                           job_run_us(job, now) / USEC_PER_SEC);
+        return edl_error_remedy(error, "more than that, or edl kill %s", job->spec->name);
+    }
     return change->scale ? check_bounds(job, (uint32_t)role, change->min, change->max, error) : 0;
 }
 
@@ -359,7 +367,7 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
                        struct instant now, struct edl_error *error)
 {
     int role = job_spec_role(job->spec, change->role != NULL ? change->role : "trainer");
-    int r = check_change(job, change, role, error);
+    int r = check_change(job, change, role, now, error);
     bool asks_for_more;
 
     if (r == 0 && change->scale)
@@ -373,6 +381,8 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
         scale(cluster, job, (uint32_t)role, change->min, change->max, now);
     if (change->prioritise)
         prioritise(cluster, job, change->priority, now);
+    if (change->limit)
+        job_set_limit(cluster, job, change->time_limit_us, now);
     if (change->prioritise || asks_for_more)
         lose_place(cluster, job);
     if (job->state == JOB_QUEUED && job->n_waits == 0)

@@ -27,6 +27,8 @@ struct job_change {
     uint32_t min, max;
     bool prioritise;
     int32_t priority;
+    bool limit;             /* how long it may run: */
+    uint64_t time_limit_us; /* 0: no limit any more */
 };
 
 /* submit_prepare - what cluster_submit_array does before anything is made: its checks, then names

@@ -8,6 +8,7 @@
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_sm.h"
 #include "shared/clock.h"
@@ -57,7 +58,7 @@ void job_count_run(struct cluster *cluster, struct job *job, enum job_state to, 
     job_watch_limit(cluster, job, now);
 }
 
-/* "2h", "90m", "30s": in the largest unit that loses nothing of whole seconds */
+/* "2h", "90m", "30s", "none": in the largest unit that loses nothing of whole seconds */
 static const char *limit_text(uint64_t us, char *text, size_t size)
 {
     static const struct {
@@ -67,10 +68,23 @@ static const char *limit_text(uint64_t us, char *text, size_t size)
     uint64_t s = us / USEC_PER_SEC;
     size_t i = 0;
 
+    if (s == 0)
+        return "none";
     while (s % units[i].s != 0)
         i++;
     (void)snprintf(text, size, "%" PRIu64 "%c", s / units[i].s, units[i].unit);
     return text;
+}
+
+void job_set_limit(struct cluster *cluster, struct job *job, uint64_t limit_us, struct instant now)
+{
+    char was[32], is[32];
+
+    effect_event(cluster, now, job, "", "job-limited", "time limit %s -> %s",
+                 limit_text(job->spec->time_limit_us, was, sizeof was),
+                 limit_text(limit_us, is, sizeof is));
+    job->spec->time_limit_us = limit_us;
+    job_watch_limit(cluster, job, now);
 }
 
 void job_ran_out(struct cluster *cluster, struct job *job, struct instant now)

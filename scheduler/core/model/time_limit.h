@@ -22,5 +22,8 @@ uint64_t job_limit_left_us(const struct job *job, struct instant now);
 void job_count_run(struct cluster *cluster, struct job *job, enum job_state to, struct instant now);
 /* job_watch_limit - from now on it is known when its limit comes; nothing while it does not run */
 void job_watch_limit(struct cluster *cluster, struct job *job, struct instant now);
+/* job_set_limit - another limit, 0: none; the caller has seen that it did not run for so long. The
+ * event job-limited tells both */
+void job_set_limit(struct cluster *cluster, struct job *job, uint64_t limit_us, struct instant now);
 /* job_ran_out - its limit came: it is killed */
 void job_ran_out(struct cluster *cluster, struct job *job, struct instant now);
