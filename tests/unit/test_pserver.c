@@ -529,7 +529,7 @@ TEST(test_checkpoint_survives_kill)
     /* pushes until two different checkpoints were seen, so that one replaced another */
     for (;;) {
         assert_int_equal(ps_client_exchange(client, &push, NULL), 0);
-        if (checkpoint_read(path, TEST_JOB, 0, &table, NULL) == 0) {
+        if (checkpoint_read(path, TEST_JOB, 0, &table, NULL, NULL) == 0) {
             uint64_t updates = table_updates(table);
 
             table = table_free(table);
@@ -540,7 +540,7 @@ TEST(test_checkpoint_survives_kill)
         assert_true(clock_read_us(CLOCK_BOOTTIME) < deadline_us);
     }
     server_kill(&server);
-    assert_int_equal(checkpoint_read(path, TEST_JOB, 0, &table, NULL), 0);
+    assert_int_equal(checkpoint_read(path, TEST_JOB, 0, &table, NULL, NULL), 0);
     assert_true(table_updates(table) > at_first);
     (void)table_free(table);
     (void)ps_client_free(client);

@@ -57,13 +57,13 @@ TEST(test_a_checkpoint_stays)
     (void)snprintf(path, sizeof path, "%s/c/pserver-0.ckpt", folder);
     assert_int_equal(table_new(&d, 0, 1, &table, NULL), 0);
     table_set_updates(table, 1);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL, NULL), 0);
     table_set_updates(table, 2);
     lies = true;
-    assert_int_equal(checkpoint_write(path, 7, table, NULL, &error), -EIO);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL, &error), -EIO);
     lies = false;
     assert_non_null(strstr(error.text, "the one before stays"));
-    assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), 0);
+    assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL, NULL), 0);
     assert_int_equal(table_updates(back), 1);
     (void)table_free(back);
     (void)table_free(table);

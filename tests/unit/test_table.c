@@ -134,15 +134,15 @@ TEST(test_checkpoint)
 
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-1.ckpt", folder);
-    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), -ENOENT);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL, NULL), -ENOENT);
     table_values(table)[3] = 42.0f;
     table_slot(table, 0)[4] = 43.0f;
     table_touched(table, &n)[2] = 44;
     table_set_updates(table, 17);
     table_set_samples(table, 18);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0); /* replaces */
-    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL, NULL), 0); /* replaces */
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL, NULL), 0);
     assert_memory_equal(table_values(back), table_values(table), bytes);
     assert_memory_equal(table_slot(back, 0), table_slot(table, 0), bytes);
     assert_memory_equal(table_touched(back, &n), table_touched(table, &n), n * sizeof(uint64_t));
@@ -150,8 +150,8 @@ TEST(test_checkpoint)
     assert_int_equal(table_samples(back), 18);
     assert_true(declaration_equal(table_declaration(back), table_declaration(table)));
     (void)table_free(back);
-    assert_int_equal(checkpoint_read(path, 8, 1, &back, NULL), EDL_ECORRUPT);
-    assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), EDL_ECORRUPT);
+    assert_int_equal(checkpoint_read(path, 8, 1, &back, NULL, NULL), EDL_ECORRUPT);
+    assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL, NULL), EDL_ECORRUPT);
     (void)table_free(table);
     folder_remove(folder);
 }
@@ -198,12 +198,12 @@ TEST(test_a_server_that_thaws_writes_over_nothing)
     assert_false(is_there(path, ".tmp"));
     assert_true(is_there(path, ".tmp-mine"));
     table_set_updates(table, 20);
-    assert_int_equal(checkpoint_write(path, 7, table, &new, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, &new, NULL), 0);
     make_file(path, half); /* the newer one's */
     table_set_updates(table, 10);
-    assert_int_equal(checkpoint_write(path, 7, table, &old, &error), -EBUSY);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, &old, &error), -EBUSY);
     assert_true(is_there(path, half));
-    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL), 0);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL, NULL), 0);
     assert_int_equal(table_updates(back), 20);
     (void)table_free(back);
     (void)table_free(table);
@@ -213,7 +213,7 @@ TEST(test_a_server_that_thaws_writes_over_nothing)
 }
 
 /* Every byte matters: whichever is changed, the file is refused, and so is every shorter one. */
-TEST(test_checkpoint_damage)
+static void damage(const struct checkpoint_more *more)
 {
     char folder[64], path[128];
     struct table *table = make(1, 2), *back = NULL;
@@ -224,25 +224,82 @@ TEST(test_checkpoint_damage)
 
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/c/1.ckpt", folder);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, more, NULL, NULL), 0);
     fd = open(path, O_RDWR | O_CLOEXEC);
     size = lseek(fd, 0, SEEK_END);
     for (off_t at = 0; at < size; at++) {
         assert_int_equal(pread(fd, &byte, 1, at), 1);
         byte ^= 0x10;
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-        assert_int_equal(checkpoint_read(path, 7, 1, &back, &error), EDL_ECORRUPT);
+        assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL, &error), EDL_ECORRUPT);
         assert_non_null(strstr(error.text, path));
         byte ^= 0x10;
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
     }
-    assert_int_equal(checkpoint_read(path, 7, 1, &back, &error), 0);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL, &error), 0);
     (void)table_free(back);
     while (size-- > 0) {
         assert_int_equal(ftruncate(fd, size), 0);
-        assert_int_equal(checkpoint_read(path, 7, 1, &back, &error), EDL_ECORRUPT);
+        assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL, &error), EDL_ECORRUPT);
     }
     (void)safe_close(fd);
+    (void)table_free(table);
+    folder_remove(folder);
+}
+
+TEST(test_checkpoint_damage)
+{
+    float averages[] = { 1, 2, 3 };
+    const struct checkpoint_more more = { 1, 2, 3, 4, ELEMENTS(averages), averages };
+
+    damage(NULL);
+    damage(&more);
+}
+
+/* The place of a training whose members keep whole values, and its averages of batches. */
+TEST(test_checkpoint_says_more)
+{
+    char folder[64], path[128];
+    float averages[] = { 0.5f, -1.5f, 2.5f, 1e-30f, 7 };
+    const struct checkpoint_more more = { .epoch = 3,
+                                          .place = UINT64_C(1) << 40,
+                                          .identity = 17,
+                                          .micro_batches = 12,
+                                          .n_averages = ELEMENTS(averages),
+                                          .averages = averages };
+    struct table *table = make(1, 2), *back = NULL;
+    size_t bytes = table_shape(table)->total_values * sizeof(float);
+    struct checkpoint_more got;
+
+    folder_make(folder, sizeof folder);
+    (void)snprintf(path, sizeof path, "%s/checkpoint/collective.ckpt", folder);
+    table_values(table)[3] = 42.0f;
+    table_set_updates(table, 17);
+    assert_int_equal(checkpoint_write(path, 7, table, &more, NULL, NULL), 0);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, &got, NULL), 0);
+    assert_memory_equal(table_values(back), table_values(table), bytes);
+    assert_int_equal(table_updates(back), 17);
+    assert_int_equal(got.epoch, more.epoch);
+    assert_int_equal(got.place, more.place);
+    assert_int_equal(got.identity, more.identity);
+    assert_int_equal(got.micro_batches, more.micro_batches);
+    assert_int_equal(got.n_averages, more.n_averages);
+    assert_memory_equal(got.averages, averages, sizeof averages);
+    free(got.averages);
+    (void)table_free(back);
+
+    /* a server that is given it takes the table alone */
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, NULL, NULL), 0);
+    (void)table_free(back);
+
+    /* and one without is read as such, as the releases before wrote it */
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL, NULL), 0);
+    memset(&got, 0xff, sizeof got);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, &got, NULL), 0);
+    assert_int_equal(got.place, 0);
+    assert_int_equal(got.n_averages, 0);
+    assert_null(got.averages);
+    (void)table_free(back);
     (void)table_free(table);
     folder_remove(folder);
 }
@@ -257,11 +314,11 @@ TEST(test_checkpoint_of_before)
 
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/old.ckpt", folder);
-    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
+    assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL, NULL), 0);
     fd = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(pwrite(fd, "EDLCKPT1", 8, 0), 8);
     (void)safe_close(fd);
-    assert_int_equal(checkpoint_read(path, 7, 0, &back, &error), EDL_ECORRUPT);
+    assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL, &error), EDL_ECORRUPT);
     assert_non_null(strstr(error.text, path));
     assert_non_null(strstr(error.text, "older release"));
     assert_non_null(strstr(error.text, "anew without the file"));
@@ -601,8 +658,8 @@ TEST(test_checkpoint_of_every_method)
         table = table_of(&d);
         push_equal(table, 0.5f, all_rows, rows ? ROWS : 0, 3, 0);
         push_equal(table, 0.25f, &one, rows, 3, 0);
-        assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL), 0);
-        assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL), 0);
+        assert_int_equal(checkpoint_write(path, 7, table, NULL, NULL, NULL), 0);
+        assert_int_equal(checkpoint_read(path, 7, 0, &back, NULL, NULL), 0);
         if (rows) { /* two of them owe a decay at the rate of the last push */
             float pulled[2][VALUES];
 

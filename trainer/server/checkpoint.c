@@ -25,7 +25,8 @@
 #include "trainer/server/pserver.h"
 #include "trainer/exchange/table.h"
 
-static const char magic[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '2' };
+static const char magic_2[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '2' };
+static const char magic_3[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '3' };
 static const char magic_1[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '1' };
 
 struct file_header {
@@ -41,6 +42,12 @@ struct file_header {
 };
 _Static_assert(sizeof(struct file_header) == 64, "written as it lies in memory");
 
+struct file_more {
+    uint64_t epoch, place, identity;
+    uint32_t micro_batches, n_averages;
+};
+_Static_assert(sizeof(struct file_more) == 32, "written as it lies in memory");
+
 static uint32_t crc_of(uint32_t crc, const void *data, size_t size)
 {
     return (uint32_t)crc32_z(crc, data, size);
@@ -54,6 +61,7 @@ static uint32_t header_crc(const struct file_header *header)
 /* A table is a few pieces of memory, one behind the other in the file. */
 #define PIECES_MAX (OPTIMIZER_SLOTS_MAX + 2)
 #define HEAD_PIECES 2 /* before them: the header, the declaration */
+#define MORE_PIECES 2 /* behind them, of version 3 */
 
 struct piece {
     void *data;
@@ -78,7 +86,7 @@ static size_t pieces_of(struct table *table, struct piece ret[PIECES_MAX], uint6
 }
 
 /* header_of - of a file with these pieces, the declaration first */
-static struct file_header header_of(uint64_t job_id, const struct table *table,
+static struct file_header header_of(const char magic[8], uint64_t job_id, const struct table *table,
                                     const struct file_piece *pieces, size_t n)
 {
     const struct shard_shape *shape = table_shape(table);
@@ -91,7 +99,7 @@ static struct file_header header_of(uint64_t job_id, const struct table *table,
                                   .optimizer = (uint16_t)table_declaration(table)->optimizer.method,
                                   .n_slots = (uint16_t)table_n_slots(table) };
 
-    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.magic, magic, sizeof header.magic);
     for (size_t i = 0; i < n; i++) {
         header.body_bytes += pieces[i].size;
         header.body_crc = crc_of(header.body_crc, pieces[i].data, pieces[i].size);
@@ -101,12 +109,14 @@ static struct file_header header_of(uint64_t job_id, const struct table *table,
 }
 
 /* write_content - and reads it back: only then may it take the place of the one before */
-static int write_content(int fd, const char *path, uint64_t job_id, struct table *table)
+static int write_content(int fd, const char *path, uint64_t job_id, struct table *table,
+                         const struct checkpoint_more *more)
 {
     uint8_t declaration[WIRE_DECLARE_MAX];
-    struct file_piece all[HEAD_PIECES + PIECES_MAX];
+    struct file_piece all[HEAD_PIECES + PIECES_MAX + MORE_PIECES];
     struct piece pieces[PIECES_MAX];
     struct file_header header;
+    struct file_more told;
     uint64_t bytes;
     size_t n = pieces_of(table, pieces, &bytes);
     int r;
@@ -115,7 +125,14 @@ static int write_content(int fd, const char *path, uint64_t job_id, struct table
                                   wire_declare_encode(table_declaration(table), declaration) };
     for (size_t i = 0; i < n; i++)
         all[HEAD_PIECES + i] = (struct file_piece){ pieces[i].data, pieces[i].size };
-    header = header_of(job_id, table, all + 1, n + 1);
+    if (more != NULL) {
+        told = (struct file_more){ more->epoch, more->place, more->identity, more->micro_batches,
+                                   more->n_averages };
+        all[HEAD_PIECES + n++] = (struct file_piece){ &told, sizeof told };
+        all[HEAD_PIECES + n++] =
+            (struct file_piece){ more->averages, more->n_averages * sizeof *more->averages };
+    }
+    header = header_of(more != NULL ? magic_3 : magic_2, job_id, table, all + 1, n + 1);
     all[0] = (struct file_piece){ &header, sizeof header };
     r = file_write_pieces(fd, all, n + HEAD_PIECES);
     return r < 0 ? r : file_reads_back(AT_FDCWD, path, all, n + HEAD_PIECES);
@@ -202,7 +219,8 @@ static int put_in_place(const char *aside, const char *path, const struct one_wr
 }
 
 int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
-                     const struct one_writer *writer, struct edl_error *error)
+                     const struct checkpoint_more *more, const struct one_writer *writer,
+                     struct edl_error *error)
 {
     char aside[PATH_MAX];
     _cleanup_close_ int fd = -1;
@@ -216,7 +234,7 @@ int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
     fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return edl_error_errno(error, -errno, "cannot create %s", aside);
-    r = write_content(fd, aside, job_id, table);
+    r = write_content(fd, aside, job_id, table, more);
     if (r < 0)
         (void)edl_error_errno(error, r, "cannot write %s, and the one before stays", aside);
     else
@@ -235,7 +253,9 @@ static int check_header(const struct file_header *header, const char *path, uint
                              "L2 meant something else: finish the job with that release, or start "
                              "it anew without the file",
                              path);
-    if (memcmp(header->magic, magic, sizeof magic) != 0 || header->header_crc != header_crc(header))
+    if ((memcmp(header->magic, magic_2, sizeof magic_2) != 0 &&
+         memcmp(header->magic, magic_3, sizeof magic_3) != 0) ||
+        header->header_crc != header_crc(header))
         return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s has a damaged header", path);
     if (header->job_id != job_id)
         return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s is of job %llu, this is job %llu",
@@ -250,8 +270,29 @@ static int check_header(const struct file_header *header, const char *path, uint
     return 0;
 }
 
+/* read_more - from the last n bytes of the body; false: they are no such thing */
+static bool read_more(const struct file_header *header, const uint8_t *from, uint64_t n,
+                      struct checkpoint_more *ret)
+{
+    struct file_more more;
+
+    *ret = (struct checkpoint_more){ 0 };
+    if (memcmp(header->magic, magic_2, sizeof magic_2) == 0)
+        return n == 0;
+    if (n < sizeof more)
+        return false;
+    memcpy(&more, from, sizeof more);
+    if (n - sizeof more != more.n_averages * sizeof *ret->averages)
+        return false;
+    *ret = (struct checkpoint_more){ more.epoch,         more.place,      more.identity,
+                                     more.micro_batches, more.n_averages, NULL };
+    ret->averages = xcalloc(MAX_OF(more.n_averages, 1u), sizeof *ret->averages);
+    memcpy(ret->averages, from + sizeof more, n - sizeof more);
+    return true;
+}
+
 static int restore(const struct file_header *header, const uint8_t *body, const char *path,
-                   struct table **ret, struct edl_error *error)
+                   struct table **ret, struct checkpoint_more *ret_more, struct edl_error *error)
 {
     struct declaration declaration;
     struct piece pieces[PIECES_MAX];
@@ -273,7 +314,9 @@ static int restore(const struct file_header *header, const uint8_t *body, const 
     n = pieces_of(table, pieces, &bytes);
     if (header->optimizer != declaration.optimizer.method ||
         header->n_slots != table_n_slots(table) ||
-        header->body_bytes != header->declaration_bytes + bytes) {
+        header->body_bytes < header->declaration_bytes + bytes ||
+        !read_more(header, body + header->declaration_bytes + bytes,
+                   header->body_bytes - header->declaration_bytes - bytes, ret_more)) {
         (void)table_free(table);
         return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s does not fit its declaration",
                              path);
@@ -289,8 +332,9 @@ static int restore(const struct file_header *header, const uint8_t *body, const 
 }
 
 int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard, struct table **ret,
-                    struct edl_error *error)
+                    struct checkpoint_more *ret_more, struct edl_error *error)
 {
+    struct checkpoint_more more = { 0 };
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     _cleanup_free_ uint8_t *body = NULL;
     struct file_header header;
@@ -315,5 +359,10 @@ int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard, struct ta
     r = file_read_all(fd, body, header.body_bytes);
     if (r < 0)
         return edl_error_errno(error, r, "cannot read checkpoint %s", path);
-    return restore(&header, body, path, ret, error);
+    r = restore(&header, body, path, ret, &more, error);
+    if (r >= 0 && ret_more != NULL)
+        *ret_more = more;
+    else
+        free(more.averages);
+    return r;
 }

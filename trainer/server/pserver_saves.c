@@ -68,7 +68,7 @@ static void checkpoint_start(struct pserver *server)
         /* The connections are not the child's: if the server dies now, its peers must notice at
          * once. */
         (void)close_range(3, UINT_MAX, 0);
-        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table,
+        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, NULL,
                              &server->writer, &error);
         if (r < 0)
             (void)log_failure(&error, "checkpoint");
@@ -95,7 +95,7 @@ int pserver_checkpoint_now(struct pserver *server, struct edl_error *error)
         return 0;
     r = claim(server, error);
     if (r >= 0)
-        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table,
+        r = checkpoint_write(server->checkpoint_path, server->config.job_id, server->table, NULL,
                              &server->writer, error);
     if (r >= 0)
         server->saved_updates = table_updates(server->table);
@@ -124,7 +124,7 @@ int pserver_load(struct pserver *server, struct edl_error *error)
     if (r < 0)
         (void)log_failure(error, "checkpoint");
     r = checkpoint_read(server->checkpoint_path, server->config.job_id, server->config.index,
-                        &server->table, error);
+                        &server->table, NULL, error);
     if (r == -ENOENT)
         return 0;
     if (r < 0) {
