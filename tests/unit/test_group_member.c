@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_group_member.c - processes that train the same values together: the same bits, however many
+ * they are, also when some come and go
+ *
+ * The group is pretended: gradients of micro-batches are summed as whole numbers here, in any
+ * order, and the state goes from member to member by its parts. */
+#define TEST_OWN_MAIN
+
+#include "tests/lib/chain_set.h"
+#include "tests/unit/network_case.h"
+#include "tests/unit/test.h"
+
+#include <cblas.h>
+#include <errno.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "tests/unit/trainer_fixture.h"
+#include "trainer/data/sample.h"
+#include "trainer/data/sample_set.h"
+#include "trainer/exchange/table.h"
+#include "trainer/learn/group_member.h"
+#include "trainer/network/random_batch.h"
+
+enum { SAMPLES = 100, MICRO = 6, V = 4, MEMBERS_MAX = 5, VALUES_MAX = 8192 };
+
+#define ONE_UNIT 0x1p40 /* of the sums */
+
+struct group {
+    const struct network *network;
+    const struct sample_set *samples;
+    struct declaration declaration;
+    struct group_member *members[MEMBERS_MAX];
+    uint32_t n;
+    uint32_t last_samples;
+};
+
+static uint64_t values_of(const struct group_member *member)
+{
+    uint64_t n, values = 0;
+    const struct group_member_bucket *buckets = group_member_buckets(member, &n);
+
+    for (uint64_t i = 0; i < n; i++)
+        values += buckets[i].n_values;
+    assert_true(values <= VALUES_MAX);
+    return values;
+}
+
+static void copy_state(const struct group_member *from, struct group_member *to)
+{
+    uint64_t n, n_to;
+    const struct group_member_part *have = group_member_parts(from, &n);
+    const struct group_member_part *take = group_member_parts(to, &n_to);
+
+    assert_int_equal(n, n_to);
+    for (uint64_t i = 0; i < n; i++) {
+        assert_int_equal(have[i].n_bytes, take[i].n_bytes);
+        memcpy(take[i].bytes, have[i].bytes, have[i].n_bytes);
+    }
+    assert_int_equal(group_member_state_came(to, NULL), 0);
+}
+
+static void join(struct group *g)
+{
+    const struct group_member_config config = { .network = g->network,
+                                                .backend = backend_cpu(),
+                                                .declaration = &g->declaration,
+                                                .samples = g->samples,
+                                                .micro_batch = MICRO,
+                                                .micro_batches = V,
+                                                .seed = 5 };
+
+    assert_true(g->n < MEMBERS_MAX);
+    assert_int_equal(group_member_new(&config, &g->members[g->n], NULL), 0);
+    if (g->n > 0)
+        copy_state(g->members[0], g->members[g->n]);
+    g->n++;
+}
+
+/* The first one goes, and with it whatever it alone knew. */
+static void leave(struct group *g)
+{
+    (void)group_member_free(g->members[0]);
+    memmove(g->members, g->members + 1, --g->n * sizeof(struct group_member *));
+}
+
+static void step(struct group *g, uint64_t number)
+{
+    static int64_t sums[VALUES_MAX];
+    static float gradient[VALUES_MAX], sum[VALUES_MAX];
+    const uint64_t values = values_of(g->members[0]);
+
+    memset(sums, 0, sizeof sums);
+    g->last_samples = 0;
+    for (uint64_t i = 0; i < V; i++) {
+        const uint64_t m = g->n > 1 ? (i + number) % V : i; /* in any order */
+        uint32_t n;
+
+        memset(gradient, 0, sizeof gradient);
+        assert_int_equal(group_member_gradient(g->members[(m * 7 + number) % g->n], m, gradient, &n,
+                                               NULL),
+                         0);
+        g->last_samples += n;
+        for (uint64_t k = 0; k < values; k++)
+            sums[k] += (int64_t)((double)gradient[k] * ONE_UNIT);
+    }
+    for (uint64_t k = 0; k < values; k++)
+        sum[k] = (float)((double)sums[k] / ONE_UNIT);
+    for (uint32_t i = 0; i < g->n; i++)
+        assert_int_equal(group_member_move(g->members[i], sum, NULL), 0);
+}
+
+/* The bytes of a member's state, in one piece; *ret_n of them. */
+static uint8_t *state_of(const struct group_member *member, size_t *ret_n)
+{
+    uint64_t n;
+    const struct group_member_part *parts = group_member_parts(member, &n);
+    uint8_t *bytes, *at;
+
+    *ret_n = 0;
+    for (uint64_t i = 0; i < n; i++)
+        *ret_n += parts[i].n_bytes;
+    at = bytes = xcalloc(*ret_n, 1);
+    for (uint64_t i = 0; i < n; i++) {
+        memcpy(at, parts[i].bytes, parts[i].n_bytes);
+        at += parts[i].n_bytes;
+    }
+    return bytes;
+}
+
+/* Two epochs: with so many members, or (0) with one, two, three, and fewer again. */
+static uint8_t *train(const struct network *network, const struct sample_set *samples,
+                      uint32_t n_members, size_t *ret_n)
+{
+    struct group g = { .network = network, .samples = samples };
+    uint64_t steps;
+    uint8_t *state;
+
+    assert_int_equal(network_declaration(network, 1, &g.declaration, NULL), 0);
+    for (uint32_t i = 0; i < MAX_OF(n_members, 1u); i++)
+        join(&g);
+    steps = group_member_steps(g.members[0], 2);
+    assert_int_equal(steps, 2 * ((SAMPLES + MICRO * V - 1) / (MICRO * V)));
+    for (uint64_t s = 0; s < steps; s++) {
+        if (n_members == 0 && (s == 1 || s == 3))
+            join(&g);
+        if (n_members == 0 && (s == 5 || s == 8))
+            leave(&g);
+        step(&g, s);
+        assert_int_equal(group_member_place(g.members[0]).steps, s + 1);
+    }
+    assert_int_equal(group_member_place(g.members[0]).epoch, 2);
+    assert_int_equal(group_member_place(g.members[0]).place, 0);
+    assert_int_equal(g.last_samples, SAMPLES % (MICRO * V));
+    state = state_of(g.members[0], ret_n);
+    while (g.n > 0)
+        leave(&g);
+    return state;
+}
+
+static void same_with_any_number(const struct network *network, const struct sample_set *samples)
+{
+    size_t n, n_other;
+    uint8_t *alone = train(network, samples, 1, &n);
+
+    for (uint32_t members = 0; members <= 4; members++) {
+        uint8_t *others = train(network, samples, members, &n_other);
+
+        assert_int_equal(n_other, n);
+        if (memcmp(alone, others, n) != 0)
+            fail_msg("%u members (0: they come and go): other bits than one", members);
+        free(others);
+    }
+    free(alone);
+}
+
+/* Dropout, and a table of words whose rows are dense here. */
+TEST(test_words)
+{
+    struct network *network = chain_network("embedding=5 hidden=7 dropout=0.3 rate=0.1");
+    struct sample_set *samples = chain_set(network, SAMPLES, 2);
+
+    same_with_any_number(network, samples);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+static const char normed[] =
+    "{\"inputs\":[{\"name\":\"image\",\"type\":\"dense\",\"size\":16,\"channels\":1,"
+    "\"height\":4,\"width\":4},{\"name\":\"label\",\"type\":\"integer\",\"size\":2}],"
+    "\"layers\":[{\"kind\":\"conv\",\"input\":\"image\",\"filter\":3,\"filters\":4},"
+    "{\"kind\":\"batch_norm\"},{\"kind\":\"fc\",\"size\":2,\"activation\":\"softmax\"}],"
+    "\"cost\":{\"kind\":\"cross_entropy\",\"label\":\"label\"},"
+    "\"training\":{\"method\":\"adam\",\"learning_rate\":0.01}}";
+
+static struct sample_set *pictures(const struct network *network)
+{
+    struct sample_set *set = sample_set_new(network->inputs, network->n_inputs);
+    struct sample_record record = { 0 };
+    uint64_t state = 4;
+
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        const int32_t label = (int32_t)(i % 2);
+        float pixels[16];
+        const struct sample_value values[] = { { .values = pixels }, { .ids = &label } };
+
+        for (int k = 0; k < 16; k++)
+            pixels[k] = 3.0f + (label > 0 ? 2.0f : 0.5f) * (float)random_normal(&state);
+        assert_int_equal(sample_encode(network->inputs, 2, values, &record, NULL), 0);
+        assert_int_equal(sample_set_add(set, record.bytes, record.size, NULL), 0);
+    }
+    free(record.bytes);
+    return set;
+}
+
+/* Averages of batches are a part of the sum: they come near what the batches have. */
+TEST(test_averages)
+{
+    struct network *network = network_of(normed);
+    struct sample_set *samples = pictures(network);
+    struct group g = { .network = network, .samples = samples };
+    uint64_t n_buckets;
+    const struct group_member_bucket *buckets;
+
+    same_with_any_number(network, samples);
+    assert_int_equal(network_declaration(network, 1, &g.declaration, NULL), 0);
+    join(&g);
+    join(&g);
+    buckets = group_member_buckets(g.members[0], &n_buckets);
+    assert_true(n_buckets == g.declaration.n_params + 2u);
+    assert_int_equal(buckets[n_buckets - 1].n_values, 4);
+    for (uint64_t s = 0; s < 100; s++)
+        step(&g, s);
+    for (uint32_t p = 0; p < network->n_params; p++) {
+        struct network_learner *learner = group_member_learner(g.members[1]);
+
+        for (uint32_t k = 0; network->params[p].is_static && k < 4; k++)
+            assert_true(network_learner_values(learner)[p][k] != 0);
+    }
+    leave(&g);
+    leave(&g);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+TEST(test_refused)
+{
+    struct network *network = chain_network("");
+    struct sample_set *samples = chain_set(network, 10, 2);
+    struct declaration declaration;
+    struct group_member_config config = { .network = network,
+                                          .backend = backend_cpu(),
+                                          .declaration = &declaration,
+                                          .samples = samples,
+                                          .micro_batch = 0,
+                                          .micro_batches = 1 };
+    struct group_member *member = NULL;
+    struct edl_error error = { 0 };
+
+    assert_int_equal(network_declaration(network, 1, &declaration, NULL), 0);
+    assert_int_equal(group_member_new(&config, &member, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "1 micro-batches of 0"));
+    assert_null(member);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+int main(int argc, char **argv)
+{
+    openblas_set_num_threads(1);
+    return tests_main(argc, argv);
+}

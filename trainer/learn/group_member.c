@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group_member.c - one of some processes that train the same values together */
+#include "trainer/learn/group_member.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+#include "shared/permutation.h"
+#include "trainer/data/sample_set.h"
+#include "trainer/exchange/table.h"
+#include "trainer/learn/network_learner_internal.h"
+#include "trainer/learn/step_seed.h"
+#include "trainer/network/network.h"
+
+#define BLOCKS 4 /* parts of the state beside slots and averages: values, touched, numbers */
+
+/* The state's numbers, as they go from member to member. */
+struct numbers {
+    uint64_t steps, epoch, place, updates, samples;
+};
+
+struct group_member {
+    struct group_member_config config;
+    struct declaration declaration; /* all dense */
+    struct table *table;
+    struct network_learner *learner;
+    struct numbers numbers;
+    struct group_member_bucket *buckets;
+    struct group_member_part *parts;
+    uint64_t n_buckets, n_parts;
+    uint32_t *averages; /* the network's parameters that are averages */
+    uint32_t n_averages;
+    float *kept;       /* the averages before a micro-batch, one after the other */
+    uint64_t *indices; /* [micro_batch] */
+};
+
+/* ---- begin and end ---- */
+
+static void add_part(struct group_member *m, void *bytes, uint64_t n_bytes)
+{
+    m->parts[m->n_parts++] = (struct group_member_part){ bytes, n_bytes };
+}
+
+static void open_averages(struct group_member *m)
+{
+    const struct network *network = m->config.network;
+    size_t n = 0;
+
+    m->averages = xcalloc(network->n_params, sizeof *m->averages);
+    for (uint32_t p = 0; p < network->n_params; p++)
+        if (network->params[p].is_static) {
+            m->averages[m->n_averages++] = p;
+            n += learner_values_of(m->learner, p);
+        }
+    m->kept = xcalloc(n + 1, sizeof *m->kept);
+}
+
+static void open_buckets(struct group_member *m)
+{
+    const struct network *network = m->config.network;
+
+    m->buckets = xcalloc(network->n_params, sizeof *m->buckets);
+    for (uint32_t d = 0; d < m->declaration.n_params; d++) {
+        const struct param_spec *spec = &m->declaration.params[d];
+
+        m->buckets[m->n_buckets++] =
+            (struct group_member_bucket){ spec->name, (uint64_t)spec->rows * spec->columns };
+    }
+    for (uint32_t i = 0; i < m->n_averages; i++)
+        m->buckets[m->n_buckets++] =
+            (struct group_member_bucket){ network->params[m->averages[i]].spec.name,
+                                          learner_values_of(m->learner, m->averages[i]) };
+}
+
+static void open_parts(struct group_member *m)
+{
+    const size_t block = table_shape(m->table)->total_values * sizeof(float);
+    size_t n_touched;
+    uint64_t *touched = table_touched(m->table, &n_touched);
+
+    m->parts = xcalloc(BLOCKS + table_n_slots(m->table) + m->n_averages, sizeof *m->parts);
+    add_part(m, table_values(m->table), block);
+    for (uint32_t s = 0; s < table_n_slots(m->table); s++)
+        add_part(m, table_slot(m->table, s), block);
+    add_part(m, touched, n_touched * sizeof *touched);
+    for (uint32_t i = 0; i < m->n_averages; i++)
+        add_part(m, m->learner->host_values[m->averages[i]],
+                 learner_values_of(m->learner, m->averages[i]) * sizeof(float));
+    add_part(m, &m->numbers, sizeof m->numbers);
+}
+
+static int open_learner(struct group_member *m, struct edl_error *error)
+{
+    const struct network_learner_config learner = { .network = m->config.network,
+                                                    .backend = m->config.backend,
+                                                    .declaration = m->declaration,
+                                                    .batch = m->config.micro_batch,
+                                                    .push_every = 1,
+                                                    .dropout_seed = m->config.seed,
+                                                    .all_dense = true,
+                                                    .exchange = table_exchange,
+                                                    .exchange_userdata = m->table,
+                                                    .on_batch = m->config.on_batch,
+                                                    .batch_userdata = m->config.batch_userdata };
+    int r = network_learner_new(&learner, &m->learner, error);
+
+    return r < 0 ? r : network_learner_pull(m->learner, error);
+}
+
+int group_member_new(const struct group_member_config *config, struct group_member **ret,
+                     struct edl_error *error)
+{
+    struct group_member *m;
+    int r;
+
+    if (config->micro_batch == 0 || config->micro_batches == 0)
+        return edl_error_set(error, -EINVAL, "%u micro-batches of %u: none of them may be 0",
+                             config->micro_batches, config->micro_batch);
+    m = xcalloc(1, sizeof *m);
+    m->config = *config;
+    m->declaration = *config->declaration;
+    network_declare_dense(&m->declaration);
+    r = table_new(&m->declaration, 0, 1, &m->table, error);
+    if (r >= 0)
+        r = open_learner(m, error);
+    if (r < 0) {
+        (void)group_member_free(m);
+        return r;
+    }
+    m->indices = xcalloc(config->micro_batch, sizeof *m->indices);
+    open_averages(m);
+    open_buckets(m);
+    open_parts(m);
+    *ret = m;
+    return 0;
+}
+
+struct group_member *group_member_free(struct group_member *m)
+{
+    if (m == NULL)
+        return NULL;
+    m->learner = network_learner_free(m->learner);
+    if (m->table != NULL)
+        m->table = table_free(m->table);
+    free(m->buckets);
+    free(m->parts);
+    free(m->averages);
+    free(m->kept);
+    free(m->indices);
+    free(m);
+    return NULL;
+}
+
+struct network_learner *group_member_learner(struct group_member *m)
+{
+    return m->learner;
+}
+
+struct table *group_member_table(struct group_member *m)
+{
+    return m->table;
+}
+
+const struct group_member_bucket *group_member_buckets(const struct group_member *m,
+                                                       uint64_t *ret_n)
+{
+    *ret_n = m->n_buckets;
+    return m->buckets;
+}
+
+const struct group_member_part *group_member_parts(const struct group_member *m, uint64_t *ret_n)
+{
+    *ret_n = m->n_parts;
+    return m->parts;
+}
+
+struct group_member_place group_member_place(const struct group_member *m)
+{
+    return (struct group_member_place){ m->numbers.steps, m->numbers.epoch, m->numbers.place };
+}
+
+/* ---- samples ---- */
+
+static uint64_t batch_of(const struct group_member *m)
+{
+    return (uint64_t)m->config.micro_batch * m->config.micro_batches;
+}
+
+uint64_t group_member_steps(const struct group_member *m, uint64_t epochs)
+{
+    const uint64_t n = sample_set_n(m->config.samples);
+
+    return epochs * ((n + batch_of(m) - 1) / batch_of(m));
+}
+
+/* samples_of - how many of the n places from first on the epoch still has */
+static uint32_t samples_of(const struct group_member *m, uint64_t first, uint64_t n)
+{
+    const uint64_t all = sample_set_n(m->config.samples);
+
+    return first < all ? (uint32_t)MIN_OF(n, all - first) : 0;
+}
+
+/* The micro-batch's samples, into indices. */
+static uint32_t pick(struct group_member *m, uint64_t micro_batch)
+{
+    const uint64_t first = m->numbers.place + micro_batch * m->config.micro_batch;
+    const uint32_t n = samples_of(m, first, m->config.micro_batch);
+    const struct permutation order =
+        permutation_of(sample_set_n(m->config.samples), m->config.seed, m->numbers.epoch);
+
+    for (uint32_t i = 0; i < n; i++)
+        m->indices[i] = m->config.in_order ? first + i : permutation_at(&order, first + i);
+    return n;
+}
+
+/* ---- a step ---- */
+
+/* The averages as they were, and before that the way that they were moved onto out. */
+static void take_ways(struct group_member *m, float *out)
+{
+    const float *kept = m->kept;
+
+    for (uint32_t i = 0; i < m->n_averages; i++) {
+        const size_t n = learner_values_of(m->learner, m->averages[i]);
+        float *now = m->learner->host_values[m->averages[i]];
+
+        for (size_t k = 0; k < n; k++, kept++) {
+            *out++ += now[k] - *kept;
+            now[k] = *kept;
+        }
+    }
+}
+
+static void keep_averages(struct group_member *m)
+{
+    float *kept = m->kept;
+
+    for (uint32_t i = 0; i < m->n_averages; i++) {
+        const size_t n = learner_values_of(m->learner, m->averages[i]);
+
+        memcpy(kept, m->learner->host_values[m->averages[i]], n * sizeof *kept);
+        kept += n;
+    }
+}
+
+int group_member_gradient(struct group_member *m, uint64_t micro_batch, float *gradient,
+                          uint32_t *ret_samples, struct edl_error *error)
+{
+    const struct step_place place = { .epoch = m->numbers.epoch,
+                                      .step = m->numbers.place / batch_of(m),
+                                      .micro_batch = micro_batch };
+    const uint32_t n = pick(m, micro_batch);
+    float *const *sums;
+    int r;
+
+    *ret_samples = n;
+    if (n == 0)
+        return 0;
+    network_learner_set_lesson(m->learner, (uint32_t)m->numbers.epoch, 0);
+    network_learner_clear(m->learner);
+    keep_averages(m);
+    r = network_learner_gradient(m->learner, m->config.samples, m->indices, n,
+                                 step_seed(m->config.seed, &place), error);
+    if (r >= 0)
+        r = network_learner_sums(m->learner, &sums, error);
+    for (uint32_t d = 0; r >= 0 && d < m->declaration.n_params; d++)
+        for (uint64_t k = 0; k < m->buckets[d].n_values; k++)
+            *gradient++ += sums[d][k];
+    if (r >= 0)
+        take_ways(m, gradient);
+    return r;
+}
+
+/* The mean of the ways; of the last step of an epoch those of the micro-batches that had samples.
+ */
+static void move_averages(struct group_member *m, const float *sum, uint64_t samples)
+{
+    const uint64_t micro_batches = (samples + m->config.micro_batch - 1) / m->config.micro_batch;
+
+    for (uint32_t i = 0; i < m->n_averages; i++) {
+        const size_t n = learner_values_of(m->learner, m->averages[i]);
+        float *now = m->learner->host_values[m->averages[i]];
+
+        for (size_t k = 0; k < n; k++)
+            now[k] = (float)((double)now[k] + (double)*sum++ / (double)micro_batches);
+    }
+}
+
+int group_member_move(struct group_member *m, const float *sum, struct edl_error *error)
+{
+    const uint32_t samples = samples_of(m, m->numbers.place, batch_of(m));
+    const float *dense[DECLARATION_PARAMS_MAX];
+    struct exchange exchange = { .push = true,
+                                 .samples = samples,
+                                 .pass = (uint32_t)m->numbers.epoch,
+                                 .dense_gradients = dense,
+                                 .ret_dense = m->learner->back };
+    int r;
+
+    for (uint32_t d = 0; d < m->declaration.n_params; d++) {
+        dense[d] = sum;
+        sum += m->buckets[d].n_values;
+    }
+    r = table_exchange(m->table, &exchange, error);
+    if (r < 0)
+        return r;
+    learner_upload_values(m->learner, false);
+    move_averages(m, sum, samples);
+    m->numbers.steps++;
+    m->numbers.place += samples;
+    if (m->numbers.place == sample_set_n(m->config.samples)) {
+        m->numbers.epoch++;
+        m->numbers.place = 0;
+    }
+    m->numbers.updates = table_updates(m->table);
+    m->numbers.samples = table_samples(m->table);
+    return 0;
+}
+
+int group_member_state_came(struct group_member *m, struct edl_error *error)
+{
+    table_set_updates(m->table, m->numbers.updates);
+    table_set_samples(m->table, m->numbers.samples);
+    table_set_pass(m->table, (uint32_t)m->numbers.epoch);
+    return network_learner_pull(m->learner, error);
+}
