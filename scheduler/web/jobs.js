@@ -43,14 +43,14 @@ async function readPage(filtered, signal) {
 
 async function readMembers(job, filtered, signal) {
     const { array, user } = job;
-    const { after } = opened.get(array.first_id);
+    const place = { ...opened.get(array.first_id) };
     const asked = { state: filtered.state, name: filtered.name || undefined, array: `${user}/${array.name}`,
-        limit: MEMBERS, cursor: after ?? array.first_id - 1 };
+        limit: MEMBERS, cursor: place.after ?? array.first_id - 1 };
     const answer = await get("jobs", asked, { signal });
     const jobs = answer.jobs.filter(({ id }) => id <= array.last_id);
     const last = jobs.at(-1)?.id ?? array.last_id;
 
-    return { of: array.first_id, jobs, next: answer.next !== null && last < array.last_id ? last : null };
+    return { of: array.first_id, place, jobs, next: answer.next !== null && last < array.last_id ? last : null };
 }
 
 // --- rows ---
@@ -81,7 +81,7 @@ function arrayModel(job, nowUs) {
 }
 
 function memberModels(members, nowUs) {
-    const { after, before } = opened.get(members.of);
+    const { after, before } = members.place;
     const isSame = (job, i) => i > 0 && job.reason === members.jobs[i - 1].reason;
     const models = members.jobs.map((job, i) => ({
         ...jobModel(isSame(job, i) ? { ...job, reason: "" } : job, nowUs), kind: "member", key: `a${members.of}.${job.id}`,
@@ -148,9 +148,9 @@ function showFilter(filtered) {
     show(byId("jobs-clear"), isFiltered(filtered));
 }
 
-function showRows(filtered, jobs, members, nowUs) {
+function showRows(jobs, members, nowUs) {
     const models = jobs.flatMap((job) => (job.array === undefined || job.array.jobs === 1 ? [jobModel(job, nowUs)] :
-        [arrayModel(job, nowUs), ...members.filter(({ of }) => of === job.array.first_id)
+        [arrayModel(job, nowUs), ...members.filter(({ of }) => of === job.array.first_id && opened.has(of))
             .flatMap((some) => memberModels(some, nowUs))]));
     const users = [...new Set(jobs.map((job) => job.user))].sort();
 
@@ -173,14 +173,17 @@ function showRest(filtered, jobs) {
 
 export async function readJobs(signal) {
     const filtered = filter();
+
+    showFilter(filtered);
     const page = await readPage(filtered, signal);
     const arrays = page.jobs.filter((job) => job.array !== undefined && opened.has(job.array.first_id));
     const members = await Promise.all(arrays.map((job) => readMembers(job, filtered, signal)));
 
+    if (addressOf(filter()) !== addressOf(filtered))
+        return; // somebody chose something else meanwhile, which is read next
     listed = [...page.jobs, ...listed].slice(0, LISTED_MOST);
     further = page.next;
-    showFilter(filtered);
-    showRows(filtered, page.jobs, members, Date.now() * 1000);
+    showRows(page.jobs, members, Date.now() * 1000);
     showRest(filtered, page.jobs);
 }
 

@@ -40,7 +40,7 @@ function failed(problem) {
 
 // --- reading anew ---
 
-const fresh = { wanted: false, reading: false, rest: null };
+const fresh = { wanted: false, reading: false, hurried: false, rest: null };
 
 /** Soon, once: however much happens, the scheduler is asked now and then. */
 function refresh() {
@@ -55,9 +55,9 @@ function refresh() {
     Promise.all([readSummary(stop.signal), job === null ? readOverview(stop.signal) : readJob(job, stop.signal)])
         .then(() => showTrouble(null), failed)
         .finally(() => {
-            const rest = stop.signal.aborted ? 0 : Math.max(LEAST_BETWEEN_MS, SHARE * (performance.now() - begin));
+            const rest = stop.signal.aborted || fresh.hurried ? 0 : Math.max(LEAST_BETWEEN_MS, SHARE * (performance.now() - begin));
 
-            fresh.reading = false;
+            fresh.reading = fresh.hurried = false;
             fresh.rest = setTimeout(rested, rest);
         });
 }
@@ -67,6 +67,13 @@ function rested() {
     fresh.rest = null;
     if (fresh.wanted)
         refresh();
+}
+
+/** Whoever chooses something does not wait, but for an answer that is on its way. */
+function hurry() {
+    fresh.wanted = true;
+    fresh.hurried = fresh.reading;
+    rested();
 }
 
 document.addEventListener("visibilitychange", () => {
@@ -95,8 +102,7 @@ function choose() {
     document.title = "EDL cluster";
     if (job !== null)
         beginJob(job, view.stop.signal, failed);
-    fresh.wanted = true;
-    rested(); // whoever chooses does not wait
+    hurry();
 }
 
 window.addEventListener("hashchange", () => {
@@ -177,6 +183,6 @@ function begin() {
     watch(session.signal).catch(failed);
 }
 
-beginOverview(refresh);
+beginOverview(hurry);
 get("version", {}).then((told) => setText(byId("version"), "EDL " + told.version), () => {});
 begin();

@@ -167,6 +167,37 @@ def searched(page, what):
     check(page, what + "-keys")
 
 
+def changed_meanwhile(page, what):
+    """Somebody goes on while answers are on their way: they are held back here, and let go one by one."""
+    go(page, "?name=sweep")
+    page.wait_text("#jobs", "array of 235 jobs")
+    page.evaluate("""(() => {
+        const ask = window.fetch;
+        window.held = [];
+        window.fetch = async (address, given) => {
+            const answer = await ask(address, given);
+            if (address.startsWith("jobs?")) await new Promise(resolve => window.held.push(resolve));
+            return answer;
+        };
+    })()""")
+    page.click("#jobs button.fold")
+    page.wait("held.length === 1")
+    page.evaluate("held.shift()()")
+    page.wait("held.length === 1")  # the array's jobs
+    page.click("#jobs button.fold")
+    page.evaluate("held.shift()()")
+    page.wait("held.length === 1")  # all is read anew
+    assert page.count("#jobs tr") == 1 and page.count("#jobs .member") == 0, page.text("#jobs")
+    # the answer to what is not wanted any more is not shown, nor does it change what was chosen
+    page.select("#jobs-state", "over")
+    page.evaluate("held.shift()()")
+    page.wait("held.length === 1")
+    assert page.evaluate("document.getElementById('jobs-state').value") == "over"
+    page.evaluate("held.shift()()")
+    page.wait_text("#jobs-no-match", "There is none like that")
+    check(page, what)
+
+
 ids = {}
 with Browser(folder + "/profile") as browser:
     pages = {width: browser.open(page_at + "/", width=width, height=800, token=admin) for width in (1280, 390)}
@@ -189,5 +220,6 @@ with Browser(folder + "/profile") as browser:
     for width, page in pages.items():
         many(page, f"lists-300-{width}")
     searched(pages[1280], "lists-300-1280")
+    changed_meanwhile(pages[1280], "lists-300-1280-meanwhile")
 PYTHON
 echo "the lists of the page: all good"
