@@ -2,9 +2,9 @@
 /* job_list.c - GET /jobs: a page of jobs, by their numbers in either direction, filtered, and with
  * each array as one of its jobs when that is asked for
  *
- * Jobs are in the core or in the archive; a list goes through both side by side. It goes on where
- * the page before ended, whatever came or went since. A page costs milliseconds, however few jobs
- * fit: it ends early after so many rows, maybe without a job, and says where it goes on. */
+ * Jobs are in the core or in the archive. A list goes through both side by side, from the place
+ * where the page before ended. A page costs milliseconds, however few jobs fit: it ends early after
+ * so many rows, maybe without a job, and says where it goes on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

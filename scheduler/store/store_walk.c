@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_walk.c - archived jobs by their numbers, for lists: only what decides whether one is shown
- * is read of each, and a bounded number of rows at once */
+/* store_walk.c - archived jobs by their numbers, for lists: a few columns of each, and a bounded
+ * number of rows at once */
 #include <errno.h>
 
 #include "scheduler/core/model/job_match.h"
