@@ -187,6 +187,7 @@ static const struct document_rule common_rules[] = {
     { .key = "teacher", .kind = DOCUMENT_TEXT, .offset = AT(teacher) },
     { .key = "workspace-folder", .kind = DOCUMENT_TEXT, .offset = AT(workspace_folder) },
     { .key = "array", .kind = DOCUMENT_CALL, .call = read_array },
+    { .key = "notify", .kind = DOCUMENT_CALL, .call = job_draft_read_notify },
     { .kind = DOCUMENT_MORE, .more = &container_keys },
 };
 
@@ -604,6 +605,7 @@ static int finish_job(struct document_reader *reader, const struct job_draft *dr
         finish_umask,
         finish_checkpoint,
         finish_teacher,
+        job_draft_finish_notify,
         finish_roles,
         job_draft_finish_workspace_folder,
     };

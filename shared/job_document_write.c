@@ -5,11 +5,12 @@
  * Everything is written out, defaults too: the settings that a job runs with must not change when a
  * later version changes a default. Only empty text, an empty env and members that a job does not
  * have (user, on_disconnect: keep, stdin, parking, deadline, expected, time_limit, after, array,
- * teacher, checkpoint, workspace-folder, nodes) are left out. */
+ * teacher, notify, checkpoint, workspace-folder, nodes) are left out. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "shared/job_document.h"
+#include "shared/job_draft.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
 #include "shared/rfc3339.h"
@@ -181,6 +182,8 @@ json_t *job_spec_to_document(const struct job_spec *spec)
         set(json, "teacher", json_string(spec->teacher));
     if (spec->checkpoint_path != NULL || spec->checkpoint_period_us != 0)
         set(json, "checkpoint", checkpoint_to_json(spec));
+    if (spec->notify != NULL)
+        set(json, "notify", job_notify_to_json(spec->notify));
     if (spec->n_env > 0)
         set(json, "env", env_to_json(spec));
     for (size_t i = 0; i < spec->n_roles; i++)

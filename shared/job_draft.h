@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "shared/document_reader.h"
+#include "shared/job_notify.h"
 #include "shared/job_spec.h"
 
 #define DRAFT_ABSENT UINT64_MAX
@@ -53,6 +54,16 @@ struct submit_draft {
     uint64_t cpu, memory, pserver_cpu, pserver_memory;
 };
 
+/* Who is told what: the key notify. */
+struct notify_draft {
+    bool given, on_given;
+    uint32_t on; /* a set of enum notify_event */
+    int each;
+    const char *webhook;
+    const char *mails[NOTIFY_MAILS_MAX];
+    size_t n_mails;
+};
+
 struct job_draft {
     const char *pointer; /* of the object that holds the spec's keys: "/spec" or "" */
     const char *api_version, *kind, *name, *mode, *dataset, *on_disconnect, *user, *umask;
@@ -70,6 +81,7 @@ struct job_draft {
     const char *env_key; /* where env stands: "env" or "envs" */
     const json_t *spec, *env;
     struct submit_draft submit;
+    struct notify_draft notify;
     struct role_draft roles[JOB_ROLES_MAX];
     size_t n_roles;
 };
@@ -141,3 +153,12 @@ int job_draft_finish_array(struct document_reader *reader, const struct job_draf
                            struct job_spec *spec);
 int job_draft_finish_after(struct document_reader *reader, const struct job_draft *draft,
                            struct job_spec *spec);
+
+/* job_draft_read_notify, job_draft_finish_notify - the key `notify`, and its defaults and rules;
+ * job_document_notify.c */
+int job_draft_read_notify(struct document_reader *reader, const char *key, const json_t *value,
+                          void *target);
+int job_draft_finish_notify(struct document_reader *reader, const struct job_draft *draft,
+                            struct job_spec *spec);
+/* job_notify_to_json - as the document has it; new reference */
+json_t *job_notify_to_json(const struct job_notify *notify);

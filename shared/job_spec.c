@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/job_notify.h"
 #include "shared/macro.h"
 
 static const char *const mode_names[] = {
@@ -49,6 +50,7 @@ struct job_spec *job_spec_free(struct job_spec *spec)
     free(spec->env);
     free_argv(spec->after);
     free(spec->dataset);
+    (void)job_notify_free(spec->notify);
     free(spec->array.name);
     free(spec->teacher);
     free(spec->checkpoint_path);
@@ -112,6 +114,7 @@ struct job_spec *job_spec_copy(const struct job_spec *spec)
     copy->roles = xcalloc(spec->n_roles, sizeof *copy->roles);
     copy->dataset = spec->dataset != NULL ? xstrdup(spec->dataset) : NULL;
     copy->after = copy_argv(spec->after);
+    copy->notify = job_notify_copy(spec->notify);
     copy->teacher = spec->teacher != NULL ? xstrdup(spec->teacher) : NULL;
     copy->checkpoint_path = spec->checkpoint_path != NULL ? xstrdup(spec->checkpoint_path) : NULL;
     copy->workspace_folder =
@@ -189,8 +192,8 @@ bool job_spec_equal(const struct job_spec *a, const struct job_spec *b)
         a->deadline_wall_us != b->deadline_wall_us || a->expected_us != b->expected_us ||
         a->time_limit_us != b->time_limit_us || !text_equal(a->array.name, b->array.name) ||
         a->array.first != b->array.first || a->array.n != b->array.n ||
-        a->array.most != b->array.most || !argv_equal(a->after, b->after) ||
-        !text_equal(a->teacher, b->teacher) ||
+        a->array.most != b->array.most || !job_notify_equal(a->notify, b->notify) ||
+        !argv_equal(a->after, b->after) || !text_equal(a->teacher, b->teacher) ||
         !text_equal(a->checkpoint_path, b->checkpoint_path) ||
         !text_equal(a->workspace_folder, b->workspace_folder) ||
         a->checkpoint_period_us != b->checkpoint_period_us || !text_equal(a->dataset, b->dataset) ||

@@ -66,6 +66,8 @@ struct role_spec {
 /* Whether it may go back to the queue for another one. Unsaid: where nothing is at risk */
 enum job_parking { JOB_PARKING_UNSAID, JOB_PARKING_ALLOWED, JOB_PARKING_NEVER };
 
+struct job_notify;
+
 /* Many jobs of one document. */
 struct job_array {
     char *name;     /* of the array that this job is one of; NULL: to be made into one; owned */
@@ -104,6 +106,7 @@ struct job_spec {
     char *teacher;                 /* service that its processes ask; NULL: none; owned */
     char *checkpoint_path;         /* folder on all nodes; NULL: below EDL_OUTPUT_DIR; owned */
     uint64_t checkpoint_period_us; /* 0: as the programs like */
+    struct job_notify *notify;     /* who is told what of it; NULL: nobody; owned */
     char *dataset;                 /* glob of RecordIO files; NULL: none */
     bool shuffled;                 /* each pass takes the tasks in another order, that of: */
     uint64_t shuffle_seed;

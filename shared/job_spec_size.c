@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "shared/job_notify.h"
 #include "shared/macro.h"
 
 #define TEXT_OVERHEAD_BYTES 32 /* its pointer, the allocator's part, quotes and a comma */
@@ -44,6 +45,9 @@ uint64_t job_spec_bytes(const struct job_spec *spec)
     uint64_t bytes = sizeof *spec + texts_bytes(spec->after) + text_bytes(spec->dataset) +
                      text_bytes(spec->workspace_folder);
 
+    if (spec->notify != NULL)
+        bytes += sizeof *spec->notify + texts_bytes(spec->notify->mails) +
+                 text_bytes(spec->notify->webhook);
     for (size_t i = 0; i < spec->n_env; i++)
         bytes += text_bytes(spec->env[i].name) + text_bytes(spec->env[i].value);
     for (size_t i = 0; i < spec->n_roles; i++) {
