@@ -24,6 +24,7 @@
 #include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/model/machines.h"
 #include "scheduler/core/model/node.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/node_starts.h"
 #include "scheduler/core/model/unfit_nodes.h"
 #include "scheduler/core/plan/plan.h"
@@ -107,6 +108,7 @@ struct cluster *cluster_free(struct cluster *cluster)
     }
     nodes_free_removed(cluster);
     after_free(cluster);
+    array_notices_free(cluster);
     holdings_done(&cluster->holdings);
     free(cluster->past_refusals);
     (void)goodput_families_free(cluster->families);

@@ -42,6 +42,17 @@ static const char *const statement_texts[ST_N] = {
     [ST_RENDEZVOUS_ALL] = "SELECT {rendezvous} FROM rendezvous"
                           " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
                           " ORDER BY job_id, role",
+    [ST_ARRAY_NOTICE_PUT] = "{put array_notice}",
+    [ST_ARRAY_NOTICE_DELETE] = "DELETE FROM array_notice WHERE base = ?1",
+    [ST_ARRAY_NOTICE_ALL] = "SELECT {array_notice} FROM array_notice",
+    [ST_NOTICE_PUT] = "INSERT INTO notice (id, channel, user, target, notices, n_notices, n_more,"
+                      " tries, made_wall_us, due_wall_us) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
+                      " ON CONFLICT (id) DO UPDATE SET notices=?5, n_notices=?6, n_more=?7,"
+                      " tries=?8, due_wall_us=?10",
+    [ST_NOTICE_DELETE] = "DELETE FROM notice WHERE id = ?1",
+    [ST_NOTICE_ALL] = "SELECT id, channel, user, target, notices, n_notices, n_more, tries,"
+                      " made_wall_us, due_wall_us FROM notice ORDER BY id",
+    [ST_NOTICE_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'notice'",
     /* REPLACE: each written row is the newest one. */
     [ST_FAMILY_PUT] =
         "INSERT OR REPLACE INTO family (name, begun, most_s, ended_s, largest, unit_s, resize_s,"
@@ -419,7 +430,7 @@ static int put_tail(struct store *store, const struct log_tail *tail, struct edl
 
 static bool is_record(enum effect_kind kind)
 {
-    return kind != EFFECT_ORDERS && kind != EFFECT_MEMBERSHIP;
+    return kind != EFFECT_ORDERS && kind != EFFECT_MEMBERSHIP && kind != EFFECT_NOTICE;
 }
 
 static int write_turn(struct store *store, const struct turn_records *records,
@@ -443,6 +454,8 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = store_put_accounts(store, records->accounts, records->n_accounts, error);
     for (size_t i = 0; r == 0 && i < records->n_tokens; i++)
         r = store_put_token(store, &records->tokens[i], error);
+    for (size_t i = 0; r == 0 && i < records->n_notices; i++)
+        r = store_put_notice(store, &records->notices[i], error);
     if (r == 0)
         r = store_put_tasks(store, &records->tasks, error);
     if (r == 0 && records->clock != NULL)
@@ -469,7 +482,7 @@ int store_commit(struct store *store, const struct turn_records *records, struct
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
     size_t n_records = records->n_tails + records->n_answers + records->n_accounts +
                        records->n_tokens + records->tasks.n + records->tasks.dropped +
-                       records->n_series;
+                       records->n_series + records->n_notices;
     int r;
 
     for (size_t i = 0; i < records->n_effects; i++)

@@ -143,6 +143,16 @@ struct stored_token {
 
 #define STORED_TOKEN_US (24 * 3600 * USEC_PER_SEC) /* kept for so long after its end */
 
+/* A message to an owner of jobs that is to be sent (scheduler/notices). */
+struct stored_notice {
+    uint64_t id;
+    uint32_t channel; /* 0 mail, 1 webhook */
+    const char *user, *target, *notices;
+    uint32_t n_notices, n_more, tries;
+    uint64_t made_wall_us, due_wall_us;
+    bool gone; /* it has no row any more */
+};
+
 /* stored_token_oldest_us - what ended before that is forgotten as new ones come */
 uint64_t stored_token_oldest_us(uint64_t now_wall_us);
 
@@ -186,6 +196,8 @@ struct turn_records {
     size_t n_accounts;
     const struct stored_token *tokens;
     size_t n_tokens;
+    const struct stored_notice *notices;
+    size_t n_notices;
     struct stored_tasks tasks;
     const struct stored_series *series;
     size_t n_series;
@@ -357,6 +369,12 @@ void stored_answer_clear(struct stored_answer *answer);
 /* store_tokens - every join token, in the order in which they were made */
 typedef void (*store_token_fn)(const struct stored_token *token, void *userdata);
 int store_tokens(struct store *store, store_token_fn fn, void *userdata, struct edl_error *error);
+
+/* store_notices - every message, in the order of their numbers; the highest number that one ever
+ * had. Texts are borrowed during the call */
+typedef void (*store_notice_fn)(const struct stored_notice *notice, void *userdata);
+int store_notices(struct store *store, store_notice_fn fn, void *userdata, uint64_t *ret_last,
+                  struct edl_error *error);
 
 /* A copy of the database while it is used. One at a time; it must end before the store does.
  * store_backup_step copies so many pages: 1 when there are more, 0 when path is whole. Then it is

@@ -12,10 +12,10 @@
     "ifnull((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"      \
     " FROM document WHERE document.id = job.document), spec) AS spec"
 
-static const struct record_table *const tables[] = { &node_table,       &job_table,
-                                                     &process_table,    &queue_table,
-                                                     &queue_end_table,  &task_table,
-                                                     &rendezvous_table, &join_token_table };
+static const struct record_table *const tables[] = {
+    &node_table, &job_table,        &process_table,      &queue_table,     &queue_end_table,
+    &task_table, &rendezvous_table, &array_notice_table, &join_token_table
+};
 
 int store_columns_n(const struct record_table *table)
 {

@@ -17,6 +17,7 @@ struct effect;
 struct elapsed_record;
 struct job;
 struct stored_answer;
+struct stored_notice;
 struct stored_token;
 
 enum statement {
@@ -35,6 +36,13 @@ enum statement {
     ST_TASK_TRIM,
     ST_RENDEZVOUS_PUT,
     ST_RENDEZVOUS_ALL,
+    ST_ARRAY_NOTICE_PUT,
+    ST_ARRAY_NOTICE_DELETE,
+    ST_ARRAY_NOTICE_ALL,
+    ST_NOTICE_PUT,
+    ST_NOTICE_DELETE,
+    ST_NOTICE_ALL,
+    ST_NOTICE_LAST,
     ST_FAMILY_PUT,
     ST_FAMILY_TRIM,
     ST_AWAY_PUT,
@@ -294,6 +302,9 @@ int store_put_accounts(struct store *store, const struct account_change *changes
 /* store_put_tasks - some of a dataset that is not set yet, inside the caller's transaction */
 int store_put_tasks(struct store *store, const struct stored_tasks *tasks, struct edl_error *error);
 
+/* store_put_notice - a message to an owner, or its end; inside the caller's transaction */
+int store_put_notice(struct store *store, const struct stored_notice *notice,
+                     struct edl_error *error);
 /* store_put_token - one join token, inside the caller's transaction; forgotten ones go */
 int store_put_clock(struct store *store, const struct elapsed_record *clock,
                     struct edl_error *error);

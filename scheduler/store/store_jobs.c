@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/store/store_columns.h"
@@ -187,6 +188,19 @@ static int put_rendezvous(struct store *store, const struct job *job, struct edl
     return r;
 }
 
+static int put_array_notice(struct store *store, const struct array_notice *live,
+                            struct edl_error *error)
+{
+    struct array_notice_record array;
+
+    if (array_notice_is_over(live)) {
+        store_bind_u64(store->statements[ST_ARRAY_NOTICE_DELETE], 1, (uint64_t)live->base);
+        return store_step_done(store, ST_ARRAY_NOTICE_DELETE, error);
+    }
+    record_of_array_notice(live, &array);
+    return store_put_record(store, ST_ARRAY_NOTICE_PUT, &array_notice_table, &array, 0, error);
+}
+
 static int delete_node(struct store *store, const char *name, struct edl_error *error)
 {
     store_bind_text(store->statements[ST_NODE_DELETE], 1, name);
@@ -234,6 +248,8 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return store_put_family(store, effect->job, error);
     case EFFECT_SAVE_AWAY:
         return put_away(store, effect->id, error);
+    case EFFECT_SAVE_ARRAY_NOTICE:
+        return put_array_notice(store, effect->array, error);
     case EFFECT_FORGET_NODE:
         return delete_node(store, effect->name, error);
     case EFFECT_ARCHIVE_JOB:
@@ -242,6 +258,7 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return store_forget_process(store, effect, error);
     case EFFECT_EVENT:
         return add_event(store, effect, error);
+    case EFFECT_NOTICE: /* it is a record of the turn: store_notices.c */
     case EFFECT_ORDERS:
     case EFFECT_MEMBERSHIP:
         return 0;

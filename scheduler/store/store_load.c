@@ -141,6 +141,19 @@ static int load_family(struct loader *loader, sqlite3_stmt *statement)
     return 0;
 }
 
+static int load_array_notice(struct loader *loader, sqlite3_stmt *statement)
+{
+    struct array_notice_record record = { 0 };
+    struct row row;
+
+    row_begin(&row, statement, loader->error, "array notice %s", store_column_text(statement, 0));
+    store_read_record(&row, 0, &array_notice_table, &record);
+    return row.r < 0
+               ? row.r
+               : prefixed(loader, cluster_restore_array_notice_record(loader->cluster, &record,
+                                                                      loader->error));
+}
+
 /* --- task queues --- */
 
 /* The caller's, as long as the array, whose paths they have. */
@@ -284,7 +297,7 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
         { ST_AWAY_ALL, load_away },       { ST_FAMILY_ALL, load_family },
         { ST_NODE_ALL, load_node },       { ST_JOB_ALL, load_job },
         { ST_PROCESS_ALL, load_process }, { ST_RENDEZVOUS_ALL, load_rendezvous },
-        { ST_QUEUE_ALL, load_queue },
+        { ST_QUEUE_ALL, load_queue },     { ST_ARRAY_NOTICE_ALL, load_array_notice },
     };
     struct epoch_numbers numbers;
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };

@@ -16,13 +16,14 @@
 
 struct cluster {
     struct cluster_config config;
-    const char *policy_name;        /* for sentences; borrowed */
-    struct node *nodes;             /* uthash by name */
-    struct machine_nodes *machines; /* uthash by id */
-    struct job *jobs;               /* uthash by id; without those that are archived */
-    struct job_name *job_names;     /* uthash by name; job_names.c */
-    struct awaited_array *awaited;  /* uthash by first; owned */
-    struct job *active;             /* list of the jobs that are not final, in submit order */
+    const char *policy_name;            /* for sentences; borrowed */
+    struct node *nodes;                 /* uthash by name */
+    struct machine_nodes *machines;     /* uthash by id */
+    struct job *jobs;                   /* uthash by id; without those that are archived */
+    struct job_name *job_names;         /* uthash by name; job_names.c */
+    struct awaited_array *awaited;      /* uthash by first; owned */
+    struct array_notice *array_notices; /* uthash by base; owned; notices.h */
+    struct job *active;                 /* list of the jobs that are not final, in submit order */
     uint64_t newest_wall_us;  /* the latest submission; the clock may have been put back since */
     uint64_t n_filed;         /* jobs that wait to be started: waiting.h */
     struct job *first_queued; /* of them */

@@ -13,6 +13,7 @@
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/node.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/process.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -79,6 +80,25 @@ void effect_save_rendezvous(struct cluster *cluster, struct job *job)
 void effect_save_family(struct cluster *cluster, struct job *job)
 {
     effect_of_job(cluster, job, EFFECT_SAVE_FAMILY);
+}
+
+void effect_save_array_notice(struct cluster *cluster, struct array_notice *array)
+{
+    if (array->pending)
+        return;
+    array->pending = true;
+    effect_new(cluster, EFFECT_SAVE_ARRAY_NOTICE)->array = array;
+}
+
+void effect_notice(struct cluster *cluster, struct job *job, enum notify_event event,
+                   struct array_notice *array)
+{
+    struct effect *effect = effect_new(cluster, EFFECT_NOTICE);
+
+    effect->job = job;
+    effect->array = array;
+    effect->id = event;
+    job->effects_pending |= PENDING(EFFECT_NOTICE);
 }
 
 void effect_membership(struct cluster *cluster, struct job *job)
@@ -223,6 +243,8 @@ void cluster_effects_clear(struct cluster *cluster)
             effect->process->effects_pending = 0;
         if (effect->node != NULL)
             effect->node->effects_pending = 0;
+        if (effect->kind == EFFECT_SAVE_ARRAY_NOTICE)
+            array_notice_stored(cluster, effect->array);
     }
     trim_histories(cluster);
 }

@@ -37,6 +37,7 @@
 #include "scheduler/core/model/job_hasty.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_servers.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/model/resize_text.h"
 #include "scheduler/core/model/states.h"
@@ -96,6 +97,8 @@ static void count_move(struct cluster *cluster, const struct job *job, enum job_
 
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now)
 {
+    bool begins = to == JOB_RUNNING && job->started_wall_us == 0;
+
     if (!(allowed[job->state] & TO(to))) {
         unlisted_move(cluster, "job", job->spec->name, job_state_to_string(job->state),
                       job_state_to_string(to));
@@ -114,7 +117,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     job_touch(cluster, job);
     if (to == JOB_STARTING)
         fact_of_job(cluster, FACT_JOB_BEGUN, job, now);
-    if (to == JOB_RUNNING && job->started_wall_us == 0)
+    if (begins)
         job->started_wall_us = now.wall_us;
     job_count_run(cluster, job, to, now);
     if (job_state_is_final(to)) {
@@ -136,6 +139,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     }
     effect_save_job(cluster, job);
     effect_event(cluster, now, job, "", event_names[to], "%s", job->reason);
+    notices_of_move(cluster, job, begins, to == JOB_QUEUED);
     /* a plan brings about a resize, which needs none; complete or ended jobs give others a
      * chance */
     if (to != JOB_STARTING && to != JOB_RESIZING)

@@ -25,9 +25,11 @@
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node_gpu_type.h"
 #include "scheduler/core/model/node_pick.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/past_refusals.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/unfit_nodes.h"
+#include "scheduler/core/record/columns.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/core/record/restore.h"
 #include "scheduler/core/speed/pace.h"
@@ -67,6 +69,19 @@ static void restore_job(struct cluster *copy, const struct job *job, struct inst
     }
     if (job->queue != NULL)
         cluster_job(copy, job->id)->queue = task_queue_copy(job->queue);
+}
+
+/* Those that are over, in this turn, as well. */
+static void restore_array_notices(struct cluster *copy, const struct cluster *cluster)
+{
+    struct array_notice_record record;
+
+    for (const struct array_notice *array = cluster->array_notices; array != NULL;
+         array = array->hh.next) {
+        record_of_array_notice(array, &record);
+        columns_give(&array_notice_table, &record,
+                     array_notice_add(copy, array->base, array->n_jobs));
+    }
 }
 
 /* --- facts that a restart forgets --- */
@@ -209,6 +224,7 @@ struct cluster *cluster_copy_facts(const struct cluster *cluster, bool with_ende
         if (is_wanted(job, with_ended))
             restore_job(copy, job, now);
     restore_links(copy, now);
+    restore_array_notices(copy, cluster);
     copy->next_job_id = cluster->next_job_id;
     copy->lost_jobs_until = cluster->lost_jobs_until;
     copy->first_incarnation = cluster->first_incarnation;

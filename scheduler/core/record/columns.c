@@ -2,6 +2,7 @@
 /* columns.c - the tables of columns, and what the core takes from them */
 #include "scheduler/core/record/columns.h"
 
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/recovered.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "shared/macro.h"
@@ -213,6 +214,19 @@ static const struct column rendezvous_columns[] = {
     { "n_members", COLUMN_PART, RECORD(rendezvous, n_members) },
 };
 const struct record_table rendezvous_table = RECORD_TABLE(rendezvous, struct rendezvous_record);
+
+static const struct column array_notice_columns[] = {
+    { "base", COLUMN_SIGNED, BOTH(array_notice, base), .flags = COLUMN_KEY },
+    { "n_jobs", COLUMN_NUMBER, BOTH(array_notice, n_jobs), .flags = COLUMN_ONCE,
+      .most = JOB_ARRAY_MAX },
+    { "n_succeeded", COLUMN_NUMBER, BOTH(array_notice, n_succeeded), .most = JOB_ARRAY_MAX },
+    { "n_failed", COLUMN_NUMBER, BOTH(array_notice, n_failed), .most = JOB_ARRAY_MAX },
+    { "n_killed", COLUMN_NUMBER, BOTH(array_notice, n_killed), .most = JOB_ARRAY_MAX },
+    { "told", COLUMN_NUMBER, BOTH(array_notice, told) },
+    { "first_failed", COLUMN_NUMBER, BOTH(array_notice, first_failed) },
+};
+const struct record_table array_notice_table =
+    RECORD_TABLE(array_notice, struct array_notice_record);
 
 void columns_take(const struct record_table *table, const void *live, void *record)
 {

@@ -86,7 +86,7 @@ struct record_table {
     }
 
 extern const struct record_table node_table, job_table, process_table, queue_table, queue_end_table,
-    task_table, rendezvous_table;
+    task_table, rendezvous_table, array_notice_table;
 
 /* columns_take - the members that both have, from the live object to the record. columns_give -
  * back. columns_differ - the name of the first column that is not loose and not the same in two

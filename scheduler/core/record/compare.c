@@ -31,6 +31,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/node.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/record/columns.h"
@@ -242,10 +243,21 @@ static int compare_job(const struct job *a, const struct job *b, struct edl_erro
     return r < 0 ? r : compare_tasks(a, b, error);
 }
 
+static int compare_array_notice(const struct array_notice *a, const struct array_notice *b,
+                                struct edl_error *error)
+{
+    const char *column = b != NULL ? columns_differ(&array_notice_table, a, b) : "row";
+
+    return column == NULL ? 0
+                          : DIFFERS("what is told of the array with the base %lld: its %s differs",
+                                    (long long)a->base, column);
+}
+
 int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl_error *error)
 {
     const struct node *node;
     const struct job *job;
+    const struct array_notice *array;
     int r = 0;
 
     if (HASH_COUNT(a->nodes) != HASH_COUNT(b->nodes) ||
@@ -258,6 +270,11 @@ int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl
         return DIFFERS("nodes may be alone for %llu and %llu us", ULL(a->away_us), ULL(b->away_us));
     if (a->next_job_id != b->next_job_id)
         return DIFFERS("the next job is %llu and %llu", ULL(a->next_job_id), ULL(b->next_job_id));
+    if (HASH_COUNT(a->array_notices) != HASH_COUNT(b->array_notices))
+        return DIFFERS("arrays of which something is told: %u and %u", HASH_COUNT(a->array_notices),
+                       HASH_COUNT(b->array_notices));
+    for (array = a->array_notices; r == 0 && array != NULL; array = array->hh.next)
+        r = compare_array_notice(array, array_notice_find(b, array->base), error);
     for (node = a->nodes; r == 0 && node != NULL; node = node->hh.next)
         r = compare_node(node, cluster_node(b, node->name), error);
     for (job = a->jobs; r == 0 && job != NULL; job = job->hh.next)

@@ -12,6 +12,7 @@
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/record/records.h"
 #include "scheduler/core/speed/family.h"
@@ -53,10 +54,16 @@ struct family_row {
     UT_hash_handle hh;                  /* k: record.name */
 };
 
+struct array_notice_row {
+    struct array_notice_record record;
+    UT_hash_handle hh; /* k: record.base */
+};
+
 struct memory_store {
     struct family_row *families; /* in the order in which they were written */
     struct node_row *nodes;
     struct job_row *jobs;
+    struct array_notice_row *array_notices;
     uint64_t away_us;
     uint64_t commits;
 };
@@ -112,6 +119,12 @@ static void drop_family(struct memory_store *store, struct family_row *row)
     free(row);
 }
 
+static void drop_array_notice(struct memory_store *store, struct array_notice_row *row)
+{
+    HASH_DEL(store->array_notices, row);
+    free(row);
+}
+
 struct memory_store *memory_store_free(struct memory_store *store)
 {
     struct node_row *node, *next_node;
@@ -121,6 +134,8 @@ struct memory_store *memory_store_free(struct memory_store *store)
         return NULL;
     while (store->families != NULL)
         drop_family(store, store->families);
+    while (store->array_notices != NULL)
+        drop_array_notice(store, store->array_notices);
     HASH_ITER(hh, store->nodes, node, next_node)
     {
         HASH_DEL(store->nodes, node);
@@ -364,6 +379,20 @@ static void put_family(struct memory_store *store, const struct job *job, unsign
         drop_family(store, first_family_to_go(store));
 }
 
+static void put_array_notice(struct memory_store *store, const struct array_notice *array)
+{
+    struct array_notice_row *row;
+
+    HASH_FIND(hh, store->array_notices, &array->base, sizeof array->base, row);
+    if (row != NULL)
+        drop_array_notice(store, row);
+    if (array_notice_is_over(array))
+        return;
+    row = xcalloc(1, sizeof *row);
+    record_of_array_notice(array, &row->record);
+    HASH_ADD(hh, store->array_notices, record.base, sizeof row->record.base, row);
+}
+
 static void put_effect(struct memory_store *store, const struct effect *effect)
 {
     switch (effect->kind) {
@@ -393,6 +422,9 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
     case EFFECT_SAVE_AWAY:
         store->away_us = effect->id;
         break;
+    case EFFECT_SAVE_ARRAY_NOTICE:
+        put_array_notice(store, effect->array);
+        break;
     case EFFECT_FORGET_NODE:
         forget_node(store, effect->name);
         break;
@@ -402,6 +434,7 @@ static void put_effect(struct memory_store *store, const struct effect *effect)
     case EFFECT_FORGET_PROCESS:
         forget_process(job_row(store, effect->job->id), effect->id);
         break;
+    case EFFECT_NOTICE: /* nobody is told of what happens here */
     case EFFECT_EVENT:
     case EFFECT_ORDERS:
     case EFFECT_MEMBERSHIP:
@@ -469,6 +502,7 @@ int memory_store_load(const struct memory_store *store, struct cluster *cluster,
     const struct family_row *family;
     const struct node_row *node;
     const struct job_row *job;
+    const struct array_notice_row *array;
     int r = 0;
 
     cluster->away_us = store->away_us;
@@ -479,6 +513,8 @@ int memory_store_load(const struct memory_store *store, struct cluster *cluster,
     for (job = store->jobs; r == 0 && job != NULL; job = job->hh.next)
         if (!job->archived)
             r = load_job(job, cluster, now, error);
+    for (array = store->array_notices; r == 0 && array != NULL; array = array->hh.next)
+        r = cluster_restore_array_notice_record(cluster, &array->record, error);
     return r;
 }
 

@@ -10,6 +10,7 @@
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job_roles.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "scheduler/core/model/states.h"
 #include "scheduler/core/model/usage.h"
@@ -374,6 +375,29 @@ int cluster_restore_rendezvous_record(struct cluster *cluster,
     rendezvous->generation = record->generation;
     rendezvous->n_members = record->n_members;
     rendezvous->members = rendezvous_members_copy(record->members, record->n_members);
+    return 0;
+}
+
+void record_of_array_notice(const struct array_notice *array, struct array_notice_record *ret)
+{
+    *ret = (struct array_notice_record){ 0 };
+    columns_take(&array_notice_table, array, ret);
+}
+
+int cluster_restore_array_notice_record(struct cluster *cluster,
+                                        const struct array_notice_record *record,
+                                        struct edl_error *error)
+{
+    uint64_t n_over =
+        (uint64_t)record->n_succeeded + (uint64_t)record->n_failed + (uint64_t)record->n_killed;
+
+    if (array_notice_find(cluster, record->base) != NULL || record->n_jobs > JOB_ARRAY_MAX ||
+        n_over >= record->n_jobs)
+        return CORRUPT("the array with the base %lld is recorded twice, or with so many jobs over: "
+                       "%llu of %u",
+                       (long long)record->base, ULL(n_over), record->n_jobs);
+    columns_give(&array_notice_table, record,
+                 array_notice_add(cluster, record->base, record->n_jobs));
     return 0;
 }
 

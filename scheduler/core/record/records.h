@@ -18,6 +18,7 @@
 #include "shared/job_spec.h"
 #include "shared/node_name.h"
 
+struct array_notice;
 struct cluster;
 struct instant;
 struct job;
@@ -110,6 +111,12 @@ struct rendezvous_record { /* of a role that ever agreed on one */
     uint32_t n_members;
 };
 
+struct array_notice_record {
+    int64_t base;
+    uint32_t n_jobs, n_succeeded, n_failed, n_killed, told;
+    uint64_t first_failed;
+};
+
 struct task_record {
     uint32_t id;
     enum task_state state;
@@ -131,6 +138,7 @@ void record_of_process(const struct process *process, struct process_record *ret
 void record_of_queue(const struct job *job, struct queue_record *ret);
 void record_of_task(const struct task_queue *queue, const struct task *task,
                     struct task_record *ret);
+void record_of_array_notice(const struct array_notice *array, struct array_notice_record *ret);
 /* record_of_family - what a job tells of its family are several records, by number: of the family
  * itself, of its speed with so many servers, and that of one program with so many. Borrows all of
  * it; false: nothing is known */
@@ -158,6 +166,9 @@ int cluster_restore_process_record(struct cluster *cluster, const struct process
 int cluster_restore_queue_record(struct cluster *cluster, const struct queue_record *record,
                                  const struct task_record *tasks, size_t n, struct instant now,
                                  struct edl_error *error);
+int cluster_restore_array_notice_record(struct cluster *cluster,
+                                        const struct array_notice_record *record,
+                                        struct edl_error *error);
 /* copies the members and their notes */
 int cluster_restore_rendezvous_record(struct cluster *cluster,
                                       const struct rendezvous_record *record,
