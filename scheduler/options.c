@@ -108,6 +108,55 @@ static int set_order(const struct option_value *value, struct edl_error *error)
     return edl_error_remedy(error, "for example --order fair");
 }
 
+/* A program, or a server of mail: its port is the usual one where none is said. */
+static int set_mailer(const struct option_value *value, struct edl_error *error)
+{
+    const char *text = value->text, *host = text + strlen("smtp://");
+    bool smtp = strncmp(text, "smtp://", strlen("smtp://")) == 0;
+    char url[MAILER_MAX + 8];
+
+    (void)snprintf(url, sizeof url, "http://%s", smtp ? host : "");
+    if (strlen(text) < MAILER_MAX &&
+        (text[0] == '/' || streq(text, "none") ||
+         (smtp && strpbrk(host, "/?") == NULL && webhook_url_read(url, NULL, NULL) == 0))) {
+        (void)snprintf(value->field, MAILER_MAX, "%s", text);
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "%.100s is no path and no smtp://HOST[:PORT]", text);
+    return edl_error_remedy(error, "for example mailer: /usr/sbin/sendmail, or none");
+}
+
+static int set_mail_from(const struct option_value *value, struct edl_error *error)
+{
+    const char *text = value->text;
+
+    if (text[0] == '\0' || (strchr(text, '@') != NULL && mail_address_valid(text))) {
+        (void)snprintf(value->field, value->row->size, "%s", text);
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "%.100s is not an address", text);
+    return edl_error_remedy(error, "for example mail-from: edl@lab.example");
+}
+
+static int set_mail_domain(const struct option_value *value, struct edl_error *error)
+{
+    const char *text = value->text;
+    char address[MAIL_ADDRESS_MAX + 8];
+
+    (void)snprintf(address, sizeof address, "a@%.250s", text);
+    if (text[0] == '\0' || (strlen(text) <= MAIL_ADDRESS_MAX - 65 && mail_address_valid(address))) {
+        (void)snprintf(value->field, value->row->size, "%s", text);
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "%.100s is not a domain", text);
+    return edl_error_remedy(error, "for example mail-domain: lab.example");
+}
+
+static int set_webhook_allow(const struct option_value *value, struct edl_error *error)
+{
+    return webhook_rules_parse(value->text, value->field, error);
+}
+
 /* One time for both, or two. */
 static int set_away(const struct option_value *value, struct edl_error *error)
 {
@@ -261,6 +310,28 @@ static const struct option_row rows[] = {
       OPTION_LIVE, AT(sessions.user), BOUND, .fallback = "32" },
     { "sessions-max", "N", "the same of all users (default {})", option_u64, OPTION_LIVE,
       AT(sessions.all), BOUND, .fallback = "512" },
+    { "mailer", "PATH|smtp://HOST",
+      "how owners of jobs get mail: a program like sendmail, or a server;\nnone (default {})",
+      set_mailer, OPTION_LIVE, AT(notices.mailer), .fallback = "/usr/sbin/sendmail" },
+    { "mail-from", "ADDRESS", "its sender (default: edl@ this machine)", set_mail_from, OPTION_LIVE,
+      AT(notices.mail_from), .fallback = "" },
+    { "mail-domain", "DOMAIN", "of receivers that are names of accounts (default: none)",
+      set_mail_domain, OPTION_LIVE, AT(notices.mail_domain), .fallback = "" },
+    { "webhook-allow", "LIST",
+      "which webhooks of jobs are called: {} addresses (default), none,\n"
+      "hosts and networks, with commas between",
+      set_webhook_allow, OPTION_LIVE, AT(notices.webhooks), .fallback = "public" },
+    { "notify-timeout", "TIME", "of one try to send a mail or call a webhook (default {})",
+      option_time, OPTION_LIVE, AT(notices.timeout_us), .fallback = "30s", .least = "1s",
+      .most = "10m", .wrong = "is not a time from 1s to 10m",
+      .remedy = "for example notify-timeout: 30s" },
+    { "notify-tries", "N", "tries of a message before it is given up (default {})", option_u64,
+      OPTION_LIVE, AT(notify_tries), .fallback = "8", .least = "1", .most = "100",
+      .wrong = "is not a number from 1 to 100", .remedy = "for example notify-tries: 8" },
+    { "notify-rate", "N",
+      "messages of one user in an hour; what is more gathers in one\n(default {}; 0: any)",
+      option_u64, OPTION_LIVE, AT(notify_rate), .fallback = "60", .most = "100000",
+      .wrong = "is not a number up to 100000", .remedy = "for example notify-rate: 60" },
     { "socket-role", "ROLE",
       "{} (default), viewer or none: the role of accounts of this machine\n"
       "over a Unix socket that nobody has given a role",

@@ -11,6 +11,7 @@
 #include "scheduler/calls/listen_spec.h"
 #include "scheduler/accounts/users.h"
 #include "scheduler/nodes/sessions.h"
+#include "scheduler/notices/notice_send.h"
 #include "scheduler/workspaces/workspaces.h"
 #include "shared/job_spec.h"
 #include "shared/options_table.h"
@@ -20,7 +21,7 @@ struct policy;
 
 #define SERVER_NAMES_MAX 16
 #define SERVER_NAME_BYTES 254 /* with the NUL */
-#define SETTINGS_MAX 48
+#define SETTINGS_MAX 56
 #define SETTING_TEXT_BYTES 64
 
 struct scheduler_options {
@@ -42,8 +43,10 @@ struct scheduler_options {
     struct dataset_limits dataset; /* of one job */
     struct workspace_limits workspaces;
     struct session_limits sessions;
-    uint64_t keep_jobs_bytes;                     /* of jobs that are over; 0: all */
-    uint64_t keep_logs_bytes;                     /* of ends of processes' output; 0: all */
+    struct notice_ways notices;
+    uint64_t notify_tries, notify_rate; /* tries of a message; messages of a user in an hour */
+    uint64_t keep_jobs_bytes;           /* of jobs that are over; 0: all */
+    uint64_t keep_logs_bytes;           /* of ends of processes' output; 0: all */
     uint64_t keep_events, keep_jobs, keep_us;     /* of history; 0: all */
     uint64_t keep_audit, keep_audit_us;           /* lines of the audit log; 0: all */
     bool lease_keeper_given;                      /* an option of an earlier version */

@@ -25,6 +25,7 @@
 #include "scheduler/core/events/node_orders.h"
 #include "scheduler/database_check.h"
 #include "scheduler/nodes/log_hub.h"
+#include "scheduler/notices/notices.h"
 #include "scheduler/reload.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
@@ -149,6 +150,10 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
         r = account_numbers_new(scheduler->event, on_account_known, scheduler,
                                 &scheduler->account_numbers, error);
     if (r == 0)
+        r = notices_new(scheduler, &scheduler->notices, error);
+    if (r == 0)
+        r = notices_load(scheduler, error);
+    if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)
         r = renewal_init(scheduler, error);
@@ -189,6 +194,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     database_check_done(scheduler);
     file_reads_done(scheduler);
     sessions_done(scheduler);
+    scheduler->notices = notices_free(scheduler->notices);
     backup_done(scheduler);
     turn_done(scheduler);
     api_forecast_done(scheduler);

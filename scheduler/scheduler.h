@@ -45,6 +45,7 @@ struct http_request;
 struct keyed;
 struct later;
 struct log_hub;
+struct notices;
 struct account_numbers;
 struct peers;
 struct store;
@@ -71,6 +72,7 @@ struct scheduler {
     struct join_tokens join_tokens;
     struct denials denials;
     struct log_hub *logs;                    /* owned */
+    struct notices *notices;                 /* owned; what owners of jobs are told */
     struct users *users;                     /* owned */
     struct call_rate tokens;                 /* calls that make and remove tokens */
     struct group_table *groups;              /* owned; as the core was told; NULL: there are none */

@@ -24,6 +24,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/nodes/log_hub.h"
+#include "scheduler/notices/notices.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
@@ -388,7 +389,7 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
         scheduler_end(scheduler, why);
         return;
     }
-    if (state_load(scheduler, &error) < 0) {
+    if (state_load(scheduler, &error) < 0 || notices_load(scheduler, &error) < 0) {
         scheduler_end(scheduler, &error);
         return;
     }
@@ -447,6 +448,7 @@ int scheduler_turn(struct scheduler *scheduler)
     struct turn_records records = { 0 };
     struct stored_answer *answers;
     struct stored_token *tokens;
+    struct stored_notice *stored_notices;
     size_t n_notices;
     bool people;
     int r;
@@ -458,6 +460,7 @@ int scheduler_turn(struct scheduler *scheduler)
     plan(scheduler);
     serve_processes(scheduler);
     archive_drain_turn(scheduler);
+    notices_gather(scheduler);
     records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
     records.n_ended =
         cluster_count_ended(scheduler->cluster) - cluster_ended_beyond(scheduler->cluster);
@@ -470,11 +473,13 @@ int scheduler_turn(struct scheduler *scheduler)
     records.tokens = tokens = join_tokens_seal(scheduler, &records.n_tokens);
     records.begun = scheduler->committed ? NULL : scheduler->cluster;
     job_series_seal(scheduler, &records);
+    records.notices = stored_notices = notices_seal(scheduler, &records.n_notices);
     datasets_slice(scheduler, &records);
     r = store_commit(scheduler->store, &records, &error);
     api_rendezvous_forget(scheduler);
     free(answers);
     free(tokens);
+    free(stored_notices);
     if (r < 0) {
         fail(scheduler, &error);
         return r;
@@ -486,6 +491,7 @@ int scheduler_turn(struct scheduler *scheduler)
     n_notices = collect_notices(records.effects, records.n_effects, &notices);
     cluster_effects_clear(scheduler->cluster);
     log_hub_pending_clear(scheduler->logs);
+    notices_stored(scheduler);
     people = changes_people(&records);
     audit_log(records.accounts, records.n_accounts);
     users_pending_clear(scheduler->users);

@@ -156,7 +156,7 @@ int worker_new(sd_event *event, const char *name, struct worker **ret, struct ed
 }
 
 /* Signals are the loop's. */
-static bool has_thread(struct worker *worker)
+bool worker_has_thread(struct worker *worker)
 {
     sigset_t all, before;
 
@@ -174,7 +174,7 @@ static bool has_thread(struct worker *worker)
 void worker_start(struct worker *worker, struct worker_job *job)
 {
     /* nobody else writes it; what the last ones start at the end is done in the loop */
-    bool threaded = !worker->ending && has_thread(worker);
+    bool threaded = !worker->ending && worker_has_thread(worker);
 
     if (!threaded)
         job->run(job);

@@ -10,10 +10,12 @@
  * The thread is made with the first job. Where none can be made, jobs are done in the loop.
  *
  * Used by: workspaces.c (disks), peer.c and account_numbers.c (accounts),
- * datasets.c, body_reads.c (JSON), history/reads.c (many rows). Tests:
+ * datasets.c, body_reads.c (JSON), history/reads.c (many rows), notices.c (mails and webhooks).
+ * Tests:
  * tests/unit/test_worker.c. */
 #pragma once
 
+#include <stdbool.h>
 #include <systemd/sd-event.h>
 
 struct edl_error;
@@ -28,6 +30,10 @@ struct worker_job {
 
 /* worker_new - name: of the thread, 15 characters at most */
 int worker_new(sd_event *event, const char *name, struct worker **ret, struct edl_error *error);
+
+/* worker_has_thread - makes it where there is none yet; false: none can be had, and jobs would be
+ * done in the loop */
+bool worker_has_thread(struct worker *worker);
 
 /* worker_start - in the order in which they were started; it is done when the loop says so */
 void worker_start(struct worker *worker, struct worker_job *job);

@@ -23,6 +23,7 @@
 #include "scheduler/core/ask/reason.h"
 #include "scheduler/json/admission_json.h"
 #include "scheduler/json/job_json.h"
+#include "scheduler/notices/notices.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "scheduler/workspaces/archive.h"
@@ -168,6 +169,7 @@ static json_t *notes_to_json(const struct scheduler *scheduler, const struct job
                         "started on another node gets the values that trainers have, and "
                         "the optimizer's state begins anew; to keep both: checkpoint: {path: "
                         "DIR}, a folder that all nodes see"));
+    notices_note(scheduler, spec, notes);
     return notes;
 }
 
@@ -252,6 +254,8 @@ void api_jobs_submit(struct http_request *request, void *userdata)
     if (r == 0)
         r = check_priority(&caller, spec->priority, 0, "/spec/priority", &error);
     if (r == 0)
+        r = notices_check(scheduler, spec, &error);
+    if (r == 0)
         r = check_room(scheduler, spec, &caller, &error);
     if (r == 0)
         r = api_workspaces_check(scheduler, spec, &caller, &error);
@@ -333,7 +337,7 @@ void api_job_show(struct http_request *request, void *userdata)
     http_reply_header(request, "ETag", tag);
     answer = job_to_json(job, scheduler->options.policy->name, true);
     if (auth_owner(scheduler, request, job->user, NULL) < 0)
-        job_json_mask_env(answer); /* keys and passwords come that way */
+        job_json_mask(answer); /* keys and passwords come that way */
     http_reply_json(request, 200, answer);
 }
 

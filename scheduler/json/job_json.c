@@ -9,6 +9,7 @@
 #include "scheduler/core/model/usage.h"
 #include "shared/clock.h"
 #include "shared/job_document.h"
+#include "shared/macro.h"
 #include "shared/step_sums_json.h"
 
 static void set_u64(json_t *object, const char *key, uint64_t value)
@@ -221,9 +222,11 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     return object;
 }
 
-void job_json_mask_env(json_t *job)
+void job_json_mask(json_t *job)
 {
+    static const char *const told[] = { "mail", "webhook" };
     json_t *env = json_object_get(json_object_get(job, "spec"), "env");
+    json_t *notify = json_object_get(json_object_get(job, "spec"), "notify");
     const char *name;
     json_t *value;
 
@@ -231,6 +234,9 @@ void job_json_mask_env(json_t *job)
     {
         (void)json_object_set_new(env, name, json_string(ENV_MASKED));
     }
+    for (size_t i = 0; i < ELEMENTS(told); i++)
+        if (json_object_get(notify, told[i]) != NULL)
+            (void)json_object_set_new(notify, told[i], json_string(ENV_MASKED));
 }
 
 json_t *ports_to_json(const struct process *process)

@@ -12,9 +12,10 @@ struct usage;
 
 /* job_to_json - new reference; with_spec: the normalised document, too */
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec);
-/* job_json_mask_env - of a job with its document: names of variables stay, values do not */
+/* job_json_mask - of a job with its document, for who is not its owner: names of variables stay,
+ * values do not, nor who is told of it */
 #define ENV_MASKED "(hidden)"
-void job_json_mask_env(json_t *job);
+void job_json_mask(json_t *job);
 json_t *job_tasks_to_json(const struct job *job);
 json_t *job_metrics_to_json(const struct job *job); /* null when its processes gave none */
 json_t *process_to_json(const struct process *process);

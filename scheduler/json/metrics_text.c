@@ -13,6 +13,7 @@
 #include "scheduler/json/exposition.h"
 #include "scheduler/metrics.h"
 #include "scheduler/nodes/log_hub.h"
+#include "scheduler/notices/notices.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
@@ -44,6 +45,7 @@ struct view {
     uint64_t held[HOLDING_AMOUNTS], limits[HOLDING_AMOUNTS], over_limit;
     uint64_t sessions, sessions_begun, session_bytes[2]; /* from people, from nodes */
     uint64_t pushes[2];                                  /* of trainers: committed, discarded */
+    struct notice_figures notices;
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
 };
 
@@ -125,6 +127,11 @@ static const char *direction(unsigned i)
 static const char *session_direction(unsigned i)
 {
     return i == 0 ? "in" : "out";
+}
+
+static const char *channel(unsigned i)
+{
+    return i == NOTICE_MAIL ? "mail" : "webhook";
 }
 
 static const char *tier(unsigned i)
@@ -429,6 +436,17 @@ static const struct row table[] = {
     VIEW_BY("edl_session_bytes_total", EXPOSE_COUNTER, session_bytes, SCALE_ONE, "direction",
             session_direction, 2, "Bytes of sessions that came: in from people, out from nodes."),
 
+    VIEW("edl_notices_waiting", EXPOSE_GAUGE, notices.waiting, SCALE_ONE,
+         "Messages to owners of jobs that wait to be sent or tried again, or are being sent."),
+    VIEW_BY("edl_notices_sent_total", EXPOSE_COUNTER, notices.sent, SCALE_ONE, "channel", channel,
+            NOTICE_CHANNELS, "Messages to owners of jobs that were sent."),
+    VIEW_BY("edl_notices_failed_total", EXPOSE_COUNTER, notices.failed, SCALE_ONE, "channel",
+            channel, NOTICE_CHANNELS, "Messages to owners of jobs that were given up."),
+    VIEW_BY("edl_notice_tries_failed_total", EXPOSE_COUNTER, notices.tries_failed, SCALE_ONE,
+            "channel", channel, NOTICE_CHANNELS, "Tries to send such a message that failed."),
+    VIEW("edl_notices_dropped_total", EXPOSE_COUNTER, notices.dropped, SCALE_ONE,
+         "Notices of jobs that became no message: too many waited, or nothing can send them."),
+
     VIEW("edl_tls_certificate_end_seconds", EXPOSE_GAUGE, certificate_end_s, SCALE_ONE,
          "When the scheduler's certificate expires, since 1970; 0: it speaks no TLS."),
 
@@ -518,6 +536,7 @@ static struct view look(const struct scheduler *scheduler)
     };
 
     look_at_prices(&view);
+    notices_figures(scheduler, &view.notices);
     store_figures(scheduler->store, &view.store);
     /* why: what cannot be read is 0 here, and edl_db_writable and the log tell of the store */
     (void)store_archived_counts(scheduler->store, view.jobs, NULL);
