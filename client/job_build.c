@@ -15,6 +15,7 @@
 #include "client/job_words.h"
 #include "client/job_wrap.h"
 #include "client/json_read.h"
+#include "client/notify_words.h"
 #include "client/options.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
@@ -294,6 +295,8 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
         r = job_add_time_limit(spec, build->time_limit, error);
     if (r == 0)
         r = add_priority(spec, build->priority, error);
+    if (r == 0)
+        r = notify_words_add(spec, build->mail_type, build->mail_user, build->webhook, error);
     if (r == 0)
         r = add_selector(role, build->selector, error);
     return r == 0 ? add_env(spec, build, error) : r;

@@ -27,6 +27,7 @@ struct job_build {
     const char *mode;                                    /* NULL: collective */
     bool takes_input;                                    /* stdin: true */
     const char *priority, *nodes, *dependency, *exports; /* or NULL; job_words.h */
+    const char *mail_type, *mail_user, *webhook;         /* likewise; notify_words.h */
     const char *name_like;      /* the beginning of the name that is derived, or NULL */
     const char *output, *error; /* files for the output, or NULL; job_wrap.h */
     bool slurm_env;

@@ -39,7 +39,8 @@ bool job_options_given(const struct job_options *options)
            options->task_records != 0 || options->task_tries != 0 || options->after.n != 0 ||
            options->tasks.n != 0 || options->tasks.name != NULL || options->selector.n != 0 ||
            options->nodes != NULL || options->priority != NULL || options->dependency != NULL ||
-           options->exports != NULL || options->name_like != NULL || options->output != NULL ||
+           options->exports != NULL || options->mail_type != NULL || options->mail_user != NULL ||
+           options->webhook != NULL || options->name_like != NULL || options->output != NULL ||
            options->error != NULL || options->slurm_env;
 }
 
@@ -272,6 +273,9 @@ int job_from_command(struct server *server, const struct job_options *options,
         .array = options->array,
         .shuffle = options->shuffle,
         .mode = options->mode,
+        .mail_type = options->mail_type,
+        .mail_user = options->mail_user,
+        .webhook = options->webhook,
         .priority = options->priority,
         .nodes = options->nodes,
         .exports = options->exports,

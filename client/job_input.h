@@ -19,6 +19,7 @@ struct server;
 struct job_options {
     const char *name, *workspace, *dataset, *deadline, *expected, *time_limit, *array, *user,
         *shuffle, *mode;
+    const char *mail_type, *mail_user, *webhook;
     const char *priority, *nodes, *dependency, *exports, *name_like, *output, *error;
     bool slurm_env, script;
     struct job_tasks tasks;
@@ -60,6 +61,10 @@ struct job_options {
     XX("expected", "TIME", "how long you think it takes: 20m, 8h", option_text, expected, 0)       \
     XX("time", "TIME", "killed when it has run for so long: 90m, 8h", option_text, time_limit,     \
        't')                                                                                        \
+    XX("mail-type", "TYPE,...", "of what you are told: BEGIN, END, FAIL, REQUEUE, ALL, NONE",      \
+       option_text, mail_type, 0)                                                                  \
+    XX("mail-user", "ADDRESS,...", "who gets a mail of that (you)", option_text, mail_user, 0)     \
+    XX("webhook", "URL", "which URL gets it as JSON", option_text, webhook, 0)                     \
     XX("user", "ACCOUNT", "run as (yours); anybody else: for admins", option_text, user, 0)        \
     XX("passes", "N", "passes over the dataset (its program's, or 1)", option_positive, passes, 0) \
     XX("shuffle", "SEED", "each pass in another order, which follows from the seed", option_text,  \

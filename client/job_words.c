@@ -24,7 +24,6 @@
 #define INSTANCES "--min N, or --ntasks N: so many instances, where there is room"
 #define LABELS "--selector KEY=VALUE: only nodes with that label (edl nodes lists them)"
 #define OUTPUT "leave it out: --output FILE begins anew, and edl logs JOB has what no file takes"
-#define MAIL "leave it out: edl wait JOB ends with the job, and a mail can follow it"
 #define PER_INSTANCE "--memory BYTES, of each instance"
 #define GPUS "--gpus N, of each instance"
 #define SHARE "leave it out: edl user set NAME --group GROUP says whose share it is"
@@ -52,8 +51,6 @@ static const struct {
     { "np", 0, INSTANCES },
     { "open-mode", 0, OUTPUT },
     { "input", 'i', SHELL },
-    { "mail-type", 0, MAIL },
-    { "mail-user", 0, MAIL },
     { "mem-per-cpu", 0, PER_INSTANCE },
     { "mem-per-gpu", 0, PER_INSTANCE },
     { "ram", 0, PER_INSTANCE },

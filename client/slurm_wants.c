@@ -182,6 +182,8 @@ static const struct slurm_option options[] = {
     SAME("output", 'o', "--output"),
     SAME("error", 'e', "--error"),
     SAME("priority", 0, "--priority"),
+    SAME("mail-type", 0, "--mail-type"),
+    SAME("mail-user", 0, "--mail-user"),
     SAME("selector", 0, "--selector"), /* of edl submit, as the next two */
     SAME("min", 0, "--min"),
     SAME("max", 0, "--max"),

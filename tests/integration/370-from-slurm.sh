@@ -29,7 +29,7 @@ refused() { # STATUS TEXT COMMAND...
     grep -qF -e "$text" "$work/said" || fail "$* does not say \"$text\": $(cat "$work/said")"
 }
 refused 1 'try: --selector' sbatch --partition=x train.sh
-refused 1 'edl wait JOB' sbatch --mail-type=END train.sh
+refused 2 'FAIL tells when' sbatch --mail-type=TIME_LIMIT_90 train.sh
 refused 1 'the command is missing' srun
 refused 1 'a shell has one instance' salloc -n 2
 refused 1 'takes no --array=1-2' salloc -a 1-2

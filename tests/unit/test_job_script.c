@@ -100,7 +100,7 @@ TEST(test_no_line_is_taken_without_effect)
         const char *lines, *said;
     } cases[] = {
         { "#SBATCH -p gpu\n", "line 2: the option -p of Slurm does nothing here; --selector" },
-        { "\n#SBATCH --mail-type=END\n", "line 3: the option --mail-type" },
+        { "\n#SBATCH --open-mode=append\n", "line 3: the option --open-mode" },
         { "#SBATCH --ntask=4\n", "does nothing here; --ntasks" },
         { "#SBATCH --frobnicate\n", "leave it out" },
         { "#SBATCH --wrap=x\n", "--wrap of Slurm does nothing here; -- sh -c" },

@@ -92,7 +92,7 @@ TEST(test_lists_of_nodes)
 
 TEST(test_each_foreign_option_names_ours)
 {
-    static const char *const words[] = { "--partition", "--partition=x", "-p", "-N", "--mail-type",
+    static const char *const words[] = { "--partition", "--partition=x", "-p", "-N", "--account",
                                          "--open-mode", "--qos",         "-A", "-x", "--begin",
                                          "--wrap",      "--image",       "-C", "-G" };
 
@@ -155,7 +155,11 @@ TEST(test_submit_names_ours_for_the_rest)
     } cases[] = {
         { "--partition", "gpu", "--selector KEY=VALUE" },
         { "-p", "gpu", "--selector KEY=VALUE" },
-        { "--mail-type", "END", "edl wait JOB" },
+        { "--mail-type", "STAGE_OUT", "burst buffer" },
+        { "--mail-type", "TIME_LIMIT_80", "FAIL tells when" },
+        { "--mail-type", "END,NONE", "goes with no other" },
+        { "--mail-type", "FINISH", "none of NONE, BEGIN" },
+        { "--mail-user", "ann@a,", "an address is missing" },
         { "--gres", "gpu:a100:2", "gpu-type=TYPE" },
         { "--gres", "fpga:1", "nothing that nodes offer" },
         { "--dependency", "afternotok:7", "--after JOB" },
