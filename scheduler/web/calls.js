@@ -13,5 +13,8 @@ export const calls = {
     "processes": {"path": "/jobs/{job}/processes", "query": ["state"]},
     "jobEvents": {"path": "/jobs/{job}/events", "query": ["after", "limit"]},
     "logs": {"path": "/jobs/{job}/logs", "query": ["follow", "wait", "after"]},
-    "log": {"path": "/jobs/{job}/processes/{role}/{index}/log", "query": ["incarnation", "times", "offset", "bytes"]}
+    "log": {"path": "/jobs/{job}/processes/{role}/{index}/log", "query": ["incarnation", "times", "offset", "bytes"]},
+    "node": {"path": "/nodes/{node}", "query": []},
+    "nodeProcesses": {"path": "/nodes/{node}/processes", "query": []},
+    "nodeEvents": {"path": "/nodes/{node}/events", "query": ["limit"]}
 };

@@ -39,7 +39,7 @@ function nodeModel(node, nowUs) {
 
 function nodeRow(node) {
     return row({},
-        headCell(element("span", { class: "said" }, node.name)),
+        headCell(element("a", { href: "#/nodes/" + node.name, class: "said" }, node.name)),
         cell("State", stateWord(node.state, mood(node.state)), node.reason !== "" ? element("p", { class: "note said" }, node.reason) : ""),
         usageCell("Cores", node.cores), usageCell("Memory", node.memory), usageCell("GPUs", node.gpus),
         cell("Processes", String(node.processes)), cell("Heard of", node.heard));

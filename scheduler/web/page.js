@@ -4,6 +4,7 @@
 import { get, Problem, token } from "./api.js";
 import { byId, setText, show } from "./dom.js";
 import { beginJob, readJob, tookJobEvents } from "./job.js";
+import { beginNode, readNode, tookNodeEvents } from "./node.js";
 import { beginOverview, forgetEvents, readOverview, readSummary, tookEvents } from "./overview.js";
 import { follow, insist } from "./stream.js";
 
@@ -16,7 +17,14 @@ const LINKS = {
 };
 
 let session = null; // of a token: what goes on until it is refused or forgotten
-let view = null; // { job, stop }; job: null for the overview
+let view = null; // { of, name, stop }; of: one of VIEWS, name: of its job or node
+
+/** What can be shown: where in the page, at which address, how it begins and how it is read anew. */
+const VIEWS = [
+    { id: "one-job", at: /^#\/jobs\/([\w.-]+)$/, begin: beginJob, read: readJob },
+    { id: "one-node", at: /^#\/nodes\/([\w.-]+)$/, begin: beginNode, read: readNode },
+    { id: "overview", at: /(?:)/, begin() {}, read: (_name, signal) => readOverview(signal) },
+];
 
 // --- what is wrong ---
 
@@ -50,9 +58,9 @@ function refresh() {
     fresh.wanted = false;
     fresh.reading = true;
     const begin = performance.now();
-    const { job, stop } = view;
+    const { of, name, stop } = view;
 
-    Promise.all([readSummary(stop.signal), job === null ? readOverview(stop.signal) : readJob(job, stop.signal)])
+    Promise.all([readSummary(stop.signal), of.read(name, stop.signal)])
         .then(() => showTrouble(null), failed)
         .finally(() => {
             const rest = stop.signal.aborted || fresh.hurried ? 0 : Math.max(LEAST_BETWEEN_MS, SHARE * (performance.now() - begin));
@@ -83,25 +91,18 @@ document.addEventListener("visibilitychange", () => {
 
 // --- views ---
 
-function chosen() {
-    const match = /^#\/jobs\/([\w.-]+)$/.exec(location.hash);
-
-    return match !== null ? match[1] : null;
-}
-
 function choose() {
-    const job = chosen();
+    const of = VIEWS.find((one) => one.at.test(location.hash));
 
     if (session === null)
         return;
     view?.stop.abort();
-    view = { job, stop: new AbortController() };
-    show(byId("overview"), job === null);
-    show(byId("one-job"), job !== null);
+    view = { of, name: of.at.exec(location.hash)[1], stop: new AbortController() };
+    for (const one of VIEWS)
+        show(byId(one.id), one === of);
     showTrouble(null);
     document.title = "EDL cluster";
-    if (job !== null)
-        beginJob(job, view.stop.signal, failed);
+    of.begin(view.name, view.stop.signal, failed);
     hurry();
 }
 
@@ -116,7 +117,7 @@ function end() {
     session?.abort();
     view?.stop.abort();
     session = view = null;
-    for (const id of ["overview", "one-job", "caller"])
+    for (const id of [...VIEWS.map((one) => one.id), "caller"])
         show(byId(id), false);
     setText(byId("summary"), "");
     setText(byId("link"), "");
@@ -165,6 +166,7 @@ async function watch(signal) {
         events(list) {
             tookEvents(list);
             tookJobEvents(list);
+            tookNodeEvents(list);
             refresh();
         },
         beat: refresh,

@@ -1,12 +1,21 @@
 #!/usr/bin/env bash
-# The page in a browser: a cluster without jobs, the five that come while somebody looks, and one of them; on a wide window and
-# on a phone. Nothing fails, no script throws, and the policy is not broken. As root the browser runs as an ordinary account.
+# The page in a browser: a cluster without jobs, the five that come while somebody looks, one of them, and its node; on a wide
+# window and on a phone. Nothing fails, no script throws, and the policy is not broken. As root the browser runs as an ordinary account.
 # Takes 6 s: begins a cluster and a browser
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
-. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 "$python" -B "$EDL_SOURCE_DIR/tests/lib/browser.py" --is-there 2>&1 || exit 77
-cluster_start --nodes 2
+begin scheduler "listening on" edl-scheduler --state-dir "$work/state" --listen 127.0.0.1:0 --port-file "$work/port" --lease 60s
+EDL_SERVER=http://$(cat "$work/port")
+export EDL_SERVER EDL_TOKEN_FILE=$work/state/admin-token
+as_root=''
+[ "$(id -u)" != 0 ] || as_root=--allow-root
+for node in n1 n2; do
+    # shellcheck disable=SC2086
+    begin $node "joined as $node" edl-agent --conf '' --node $node --scheduler "$EDL_SERVER" --join-token-file "$work/state/join-token" --state-dir "$work/$node" \
+        --runtime direct --heartbeat 500ms --no-foreign --cpu 1 --memory 1Gi --gpus 2 --label rack=7 --stop-processes-on-exit $as_root
+done
 chmod 711 "$work"
 install -d -m 777 "$work/looks"
 as_other=''
@@ -34,10 +43,15 @@ FAULTS = {
 browser = Browser(folder + "/profile")
 
 
-def submit(name):
-    document = {"metadata": {"name": name}, "spec": {"trainer": {"entrypoint": "exec sleep 1000", "resources": {"requests": {"cpu": "50m", "memory": "16Mi"}}}}}
+def submit(name, **gpus):
+    document = {"metadata": {"name": name}, "spec": {"trainer": {"entrypoint": "exec sleep 1000", "resources": {"requests": {"cpu": "50m", "memory": "16Mi", **gpus}}}}}
+    call("POST", "/jobs", document)
+
+
+def call(method, path, body):
     head = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
-    urllib.request.urlopen(urllib.request.Request(server + "/jobs", json.dumps(document).encode(), head), timeout=60).close()
+    with urllib.request.urlopen(urllib.request.Request(server + path, None if body is None else json.dumps(body).encode(), head, method=method), timeout=60) as answer:
+        return json.load(answer)
 
 
 def check(page, name):
@@ -56,7 +70,7 @@ with browser:
         assert page.count("#jobs tr") == 0, page.all_text()
         check(page, f"none-{width}")
     for number in range(5):
-        submit(f"sleeper-{number}")
+        submit(f"sleeper-{number}", **({"gpu": 1} if number == 4 else {}))
     for width, page in pages.items():
         page.wait("document.querySelectorAll('#jobs tr').length === 5")
         page.wait("[...document.querySelectorAll('#jobs tr')].every(row => row.innerText.includes('running'))")
@@ -67,12 +81,31 @@ with browser:
         page.wait_text("#processes", "running")
         assert not page.is_shown("#overview"), page.all_text()
         check(page, f"job-{width}")
+    # the node of the process with a GPU, from the table of nodes; what happens to it is seen as it happens
+    node = call("GET", "/jobs/sleeper-4/processes", None)["processes"][0]["node"]
+    for width, page in pages.items():
+        page.go(server + "/#/")
+        page.wait_text("#nodes", node)
+        page.click(f"#nodes a[href$={node}]")
+        page.wait_text("#node-name", node)
+        page.wait_text("#node-facts", "rack=7")
+        page.wait_text("#node-facts", "Agent")
+        page.wait_text("#node-use", "of 1")
+        page.wait_text("#node-gpus tr", "sleeper-4 trainer-0 of admin")
+        page.wait_text("#node-processes tr", "sleeper-4")
+        page.wait_text("#node-events", "joined with 1000m CPU")
+        assert not page.is_shown("#overview") and not page.is_shown("#one-job"), page.all_text()
+        check(page, f"node-{width}")
+    call("PATCH", f"/nodes/{node}", {"state": "cordoned"})
+    for page in pages.values():
+        page.wait_text("#node-state", "cordoned")
+        page.wait_text("#node-events", "node-cordoned")
     # what it would have seen
     for fault, seen in FAULTS.items():
         page.evaluate(f"setTimeout(() => {{ {fault} }}) && null")
         browser.until(lambda seen=seen: any(seen in error for error in page.errors), f"{seen}: {page.errors}")
 PYTHON
-[ "$(find "$work/looks" -name '*.png' -size +8k | wc -l)" = 6 ] || fail "pictures: $(ls -l "$work/looks")"
+[ "$(find "$work/looks" -name '*.png' -size +8k | wc -l)" = 8 ] || fail "pictures: $(ls -l "$work/looks")"
 # what the browser began has ended with it
 if pgrep -af -- "$work/looks/profile"; then fail "see above: it was left behind"; fi
 echo "the page in a browser: all good"
