@@ -17,7 +17,7 @@ struct token_options {
     struct common_options common;
     const char *user, *note;
     uint64_t ttl_us;
-    bool login;
+    bool login, browser;
 };
 
 static const struct option_row token_options[] = {
@@ -28,6 +28,8 @@ static const struct option_row token_options[] = {
       OPTION_FIELD(struct token_options, ttl_us) },
     { "login", NULL, "create: a code for edl login, good once (--ttl: default 1d, at most 7d)",
       option_flag, OPTION_FIELD(struct token_options, login) },
+    { "browser", NULL, "create: the page's address with such a code, to sign a browser in",
+      option_flag, OPTION_FIELD(struct token_options, browser) },
 };
 
 static int create(const struct invocation *invocation, struct server *server)
@@ -47,11 +49,17 @@ static int create(const struct invocation *invocation, struct server *server)
                                                             USEC_PER_SEC)));
     if (options->login)
         (void)json_object_set_new(body, "login", json_true());
+    if (options->browser)
+        (void)json_object_set_new(body, "browser", json_true());
     status = server_request(server, "POST", "/tokens", body, &answer);
     if (status != STATUS_OK)
         return status;
     if (invocation->common->json) {
         json_print(answer);
+        return STATUS_OK;
+    }
+    if (options->browser) {
+        login_page_print(answer);
         return STATUS_OK;
     }
     if (options->login) {
@@ -84,7 +92,9 @@ static const char *note_of(const json_t *token)
 {
     const char *note = json_text(token, "note");
 
-    return *note == '\0' && json_is_true(json_object_get(token, "login")) ? "login code" : note;
+    if (*note != '\0' || !json_is_true(json_object_get(token, "login")))
+        return note;
+    return json_is_true(json_object_get(token, "browser")) ? "browser code" : "login code";
 }
 
 static int list(const struct invocation *invocation, struct server *server)
@@ -129,7 +139,8 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_token = {
     .name = "token",
-    .usage = "create [--login] [--note TEXT] [--ttl TIME] [--user NAME] | remove ID | list",
+    .usage =
+        "create [--login | --browser] [--note TEXT] [--ttl TIME] [--user NAME] | remove ID | list",
     .summary = "Tokens to come in with from elsewhere",
     .details = "A token is printed when it is made and never again: the scheduler keeps its SHA-256"
                " only.",

@@ -20,17 +20,33 @@ char *login_line(const json_t *made)
                        json_text(made, "ca_pin"), json_text(made, "token"));
 }
 
+/* left - how long the code is still good */
+static const char *left(const json_t *made, char *text, size_t size)
+{
+    uint64_t now_us = clock_read_us(CLOCK_REALTIME);
+    uint64_t end_us = json_u64(made, "expires_us");
+
+    return text_duration(end_us > now_us ? end_us - now_us : 0, text, size);
+}
+
 void login_line_print(const json_t *made)
 {
     _cleanup_free_ char *line = login_line(made);
-    uint64_t now_us = clock_read_us(CLOCK_REALTIME);
-    uint64_t end_us = json_u64(made, "expires_us");
-    char left[32];
+    char text[32];
 
     (void)printf("%s\n", line);
     report_note("%s runs this on the other machine; it is good once, for %s",
-                json_text(made, "user"),
-                text_duration(end_us > now_us ? end_us - now_us : 0, left, sizeof left));
+                json_text(made, "user"), left(made, text, sizeof text));
+}
+
+void login_page_print(const json_t *made)
+{
+    char text[32];
+
+    (void)printf("%s/#/sign-in/%s\n", json_text(made, "server"), json_text(made, "token"));
+    report_note("%s opens this in a browser, or gives the page the code at its end; it is good "
+                "once, for %s",
+                json_text(made, "user"), left(made, text, sizeof text));
 }
 
 json_t *login_line_ask(struct server *server, const char *user)

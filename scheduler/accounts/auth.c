@@ -269,6 +269,7 @@ static void set_caller(struct caller *ret, const char *user, enum user_role role
     (void)snprintf(ret->user, sizeof ret->user, "%s", user);
     ret->role = role;
     ret->token_id = 0;
+    ret->is_browser = false;
 }
 
 /* token_of - the row of a bearer, a code for `edl login` among them; NULL: none, or expired */
@@ -296,6 +297,10 @@ static int caller_of_token(struct scheduler *scheduler, const char *text, struct
     set_caller(ret, token->user, users_find(scheduler->users, token->user)->role);
     (void)snprintf(ret->via, sizeof ret->via, "token %" PRIu64, token->id);
     ret->token_id = token->id;
+    ret->is_browser = token->is_browser;
+    if (token
+            ->is_browser) /* what an admin alone may read is not for a browser to keep the key of */
+        ret->role = MIN_OF(ret->role, USER_OPERATOR);
     return 1;
 }
 

@@ -42,6 +42,8 @@ enum route_flags {
     ROUTE_ADMIN = 1 << 8,
     ROUTE_SESSION = 1 << 17, /* its connections are those of a session (connection_owner.h) */
     ROUTE_LOGIN = 1 << 16,   /* nobody but the bearer of a code for `edl login` */
+    ROUTE_BROWSER =
+        1 << 18, /* changes something, and the token of a browser may call all the same */
 };
 
 #define ROUTE_PEOPLE (ROUTE_VIEWER | ROUTE_USER | ROUTE_OPERATOR | ROUTE_ADMIN)
@@ -55,6 +57,7 @@ struct caller {
     char user[USER_NAME_MAX + 1];
     char via[40];      /* how that is known: "admin-token", "token 3", "uid 1000" */
     uint64_t token_id; /* 0: none of users.h */
+    bool is_browser;   /* of that token: it may read, and take itself away */
     enum user_role role;
 };
 

@@ -45,13 +45,26 @@ static int refuse_barred(const struct caller *caller, struct edl_error *error)
     return edl_error_remedy(error, "an admin can give it one: edl user add %s", word);
 }
 
+/* check_browser - the token that a browser keeps reads, and takes itself away */
+static int check_browser(const struct caller *caller, const struct http_route *route,
+                         struct edl_error *error)
+{
+    if (!caller->is_browser || streq(route->method, "GET") || (route->flags & ROUTE_BROWSER) != 0)
+        return 0;
+    (void)edl_error_set(error, -EACCES,
+                        "%s %s changes something, and %s is kept by a browser: it "
+                        "only reads",
+                        route->method, route->path, caller->via);
+    return edl_error_remedy(error, "use edl, or a token of another kind: edl token create");
+}
+
 int role_check(const struct caller *caller, const struct http_route *route, struct edl_error *error)
 {
     enum user_role least = least_role(route->flags);
     _cleanup_free_ char *word = NULL;
 
     if (caller->role >= least)
-        return 0;
+        return check_browser(caller, route, error);
     if (caller->role == USER_NOBODY)
         return refuse_barred(caller, error);
     (void)edl_error_set(error, -EACCES, "%s %s needs the role %s, and %s is %s", route->method,

@@ -79,6 +79,7 @@ static void queue_token(struct users *users, enum account_change_kind kind,
     change->expires_wall_us = token->expires_wall_us;
     change->made_with = token->made_with;
     change->is_login = token->is_login;
+    change->is_browser = token->is_browser;
 }
 
 static void queue_group(struct users *users, enum account_change_kind kind,
@@ -427,7 +428,8 @@ int tokens_add(struct users *users, struct user *user, const struct token_wish *
 {
     struct token like = { .created_wall_us = now_wall_us,
                           .made_with = wish->made_with,
-                          .is_login = wish->is_login };
+                          .is_login = wish->is_login,
+                          .is_browser = wish->is_browser };
     int r;
 
     drop_expired(users, now_wall_us);
@@ -510,7 +512,8 @@ static void load_one(const struct account_change *row, void *userdata)
                            .created_wall_us = row->created_wall_us,
                            .expires_wall_us = row->expires_wall_us,
                            .made_with = row->made_with,
-                           .is_login = row->is_login };
+                           .is_login = row->is_login,
+                           .is_browser = row->is_browser };
 
     if (row->kind == ACCOUNT_PUT_GROUP) {
         load_group(users, row);

@@ -63,6 +63,7 @@ struct token {
     uint64_t expires_wall_us; /* 0: never */
     uint64_t made_with;       /* id of the token with which its owner made it, and goes; 0: none */
     bool is_login;            /* a code: POST /login takes it once, and no other call does */
+    bool is_browser;          /* a browser keeps it, or gets one for the code: it reads, and goes */
     UT_hash_handle hh;        /* by hash */
     UT_hash_handle hh_id;
 };
@@ -111,6 +112,7 @@ struct token_wish {
     uint64_t expires_wall_us; /* 0: never */
     uint64_t made_with; /* id of one of its owner's: it ends with that at the latest; 0: none */
     bool is_login;      /* a code for POST /login */
+    bool is_browser;    /* for a browser to keep */
 };
 /* tokens_add - -EDQUOT: too many; EDL_EUNAUTHENTICATED: made_with is no more */
 int tokens_add(struct users *users, struct user *user, const struct token_wish *wish,

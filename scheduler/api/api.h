@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct edl_error;
@@ -171,9 +172,14 @@ int api_check_node_name(const char *name, struct edl_error *error);
 /* api/login.c */
 #define LOGIN_CODE_S UINT64_C(86400) /* unless ttl_s says another time */
 #define LOGIN_CODE_MAX_S (7 * UINT64_C(86400))
-/* login_url - how other machines reach this scheduler, for the line `edl login URL`
+#define TOKEN_TTL_MAX_S (10 * 365 * UINT64_C(86400))
+#define BROWSER_TOKEN_S (30 * UINT64_C(86400)) /* what POST /login gives a browser, the same */
+#define BROWSER_TOKEN_MAX_S (90 * UINT64_C(86400))
+/* login_url - how other machines reach this scheduler, for the line `edl login URL`; a browser may
+ * be on its own machine
  * EDL_EBADTRANSITION when none does: an account of its own machine needs no code */
-int login_url(struct scheduler *scheduler, const char **ret_url, struct edl_error *error);
+int login_url(struct scheduler *scheduler, bool is_browser, const char **ret_url,
+              struct edl_error *error);
 void api_login(struct http_request *request, void *userdata);
 
 /* api/join_tokens.c */

@@ -294,7 +294,7 @@ static const struct http_route table[] = {
       .flags = ROUTE_VIEWER, .max_body_bytes = NODE_BODY, .takes = "AddToken", .status = 201,
       .gives = "TokenMade", .summary = "a token of yours, shown this once" },
     { .method = "DELETE", .path = "/tokens/{token}", .handler = api_token_remove,
-      .operation = "removeToken", .flags = ROUTE_VIEWER | ROUTE_KEYED, .max_body_bytes = NO_BODY,
+      .operation = "removeToken", .flags = ROUTE_VIEWER | ROUTE_KEYED | ROUTE_BROWSER, .max_body_bytes = NO_BODY,
       .status = 200, .gives = "TokenRemoved", .summary = "a token is good no longer" },
     { .method = "POST", .path = "/login", .handler = api_login, .operation = "login",
       .flags = ROUTE_LOGIN, .max_body_bytes = NODE_BODY, .takes = "Login", .status = 201,

@@ -29,8 +29,6 @@
 #include "shared/parse.h"
 #include "shared/shell_word.h"
 
-#define TOKEN_TTL_MAX_S (10 * 365 * UINT64_C(86400))
-
 void api_whoami(struct http_request *request, void *userdata)
 {
     struct caller caller = { .user = "" };
@@ -334,7 +332,7 @@ void api_user_remove(struct http_request *request, void *userdata)
 
 json_t *api_token_json(const struct token *token)
 {
-    return json_pack("{s:I,s:s,s:s,s:I,s:o,s:o,s:b}", "id", (json_int_t)token->id, "user",
+    return json_pack("{s:I,s:s,s:s,s:I,s:o,s:o,s:b,s:b}", "id", (json_int_t)token->id, "user",
                      token->user, "note", token->note, "created_us",
                      (json_int_t)clock_shown_us(token->created_wall_us), "expires_us",
                      token->expires_wall_us != 0
@@ -343,7 +341,7 @@ json_t *api_token_json(const struct token *token)
                      "made_with",
                      token->made_with != 0 ? json_integer((json_int_t)token->made_with)
                                            : json_null(),
-                     "login", (int)token->is_login);
+                     "login", (int)token->is_login, "browser", (int)token->is_browser);
 }
 
 void api_tokens_list(struct http_request *request, void *userdata)
@@ -389,7 +387,8 @@ static int check_rate(struct scheduler *scheduler, struct http_request *request,
 struct wanted_token {
     const char *user, *note;
     uint64_t ttl_s;  /* 0: for ever */
-    bool is_login;   /* a code for `edl login` */
+    bool is_login;   /* a code for `edl login`, or for a browser */
+    bool is_browser; /* a code for a browser and nothing else */
     const char *url; /* the server of that code */
 };
 
@@ -397,7 +396,7 @@ static int read_token(const json_t *body, const struct caller *caller, struct wa
                       struct edl_error *error)
 {
     struct body_field may = { .object = body, .at = "" };
-    int r = body_known(&may, "user note ttl_s login", error);
+    int r = body_known(&may, "user note ttl_s login browser", error);
 
     *ret = (struct wanted_token){ .user = caller->user, .note = "" };
     if (r == 0)
@@ -406,6 +405,9 @@ static int read_token(const json_t *body, const struct caller *caller, struct wa
         r = body_string(&may, "note", TOKEN_NOTE_MAX, &ret->note, error);
     if (r == 0)
         r = body_bool(&may, "login", &ret->is_login, error);
+    if (r == 0)
+        r = body_bool(&may, "browser", &ret->is_browser, error);
+    ret->is_login = ret->is_login || ret->is_browser;
     if (r == 0)
         r = body_u64(&may, "ttl_s", ret->is_login ? LOGIN_CODE_MAX_S : TOKEN_TTL_MAX_S, &ret->ttl_s,
                      error);
@@ -474,7 +476,10 @@ static int add_token(struct scheduler *scheduler, const struct caller *caller,
 {
     uint64_t now_wall_us = clock_instant().wall_us;
     char text[TOKEN_HEX + 1], hash[TOKEN_HASH_MAX + 1];
-    struct token_wish wish = { .hash = hash, .note = wanted->note, .is_login = wanted->is_login };
+    struct token_wish wish = { .hash = hash,
+                               .note = wanted->note,
+                               .is_login = wanted->is_login,
+                               .is_browser = wanted->is_browser };
     const struct token *token;
     struct user *user;
     int r = auth_make_token(text, error);
@@ -495,7 +500,7 @@ static int add_token(struct scheduler *scheduler, const struct caller *caller,
     (void)json_object_set_new(*ret, "token", json_string(text));
     if (wanted->is_login)
         (void)json_object_set_new(*ret, "server", json_string(wanted->url));
-    if (wanted->is_login)
+    if (wanted->is_login && scheduler->listeners.tls.pin[0] != '\0')
         (void)json_object_set_new(*ret, "ca_pin", json_string(scheduler->listeners.tls.pin));
     return 0;
 }
@@ -515,7 +520,7 @@ void api_token_add(struct http_request *request, void *userdata)
     if (r == 0)
         r = check_rate(scheduler, request, &caller, &error);
     if (r == 0 && wanted.is_login)
-        r = login_url(scheduler, &wanted.url, &error);
+        r = login_url(scheduler, wanted.is_browser, &wanted.url, &error);
     if (r == 0)
         r = add_token(scheduler, &caller, &wanted, &answer, &error);
     if (r < 0)
@@ -540,7 +545,8 @@ void api_token_remove(struct http_request *request, void *userdata)
     if (parse_u64(text, &id) == 0)
         token = tokens_by_id(scheduler->users, id);
     /* Somebody else's looks like none at all. */
-    if (token == NULL || (caller.role != USER_ADMIN && !streq(token->user, caller.user))) {
+    if (token == NULL || (caller.role != USER_ADMIN && !streq(token->user, caller.user)) ||
+        (caller.is_browser && id != caller.token_id)) {
         (void)edl_error_set(&error, -ENOENT, "you have no token %s", text);
         (void)edl_error_remedy(&error, "`edl token list` shows the numbers");
         refuse_after_commit(scheduler, request, &error);

@@ -115,10 +115,11 @@ static const char *const statement_texts[ST_N] = {
                      " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us FROM user_group"
                      " ORDER BY name",
     [ST_TOKEN_PUT] = "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us,"
-                     " made_with, is_login) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+                     " made_with, is_login, is_browser) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
     [ST_TOKEN_DELETE] = "DELETE FROM token WHERE id = ?1",
     [ST_TOKEN_ALL] =
-        "SELECT id, hash, user, note, created_wall_us, expires_wall_us, '', made_with, is_login"
+        "SELECT id, hash, user, note, created_wall_us, expires_wall_us, '', made_with, is_login,"
+        " is_browser"
         " FROM token ORDER BY id",
     [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
     [ST_AUDIT_ADD] = "INSERT INTO audit (wall_us, user, via, method, target, status, request_id)"

@@ -117,6 +117,7 @@ struct account_change {
     uint64_t id;        /* of a token */
     uint64_t made_with; /* id of the token with which its owner made it; 0: none */
     bool is_login;      /* of a token: a code, good for POST /login and nothing else */
+    bool is_browser;    /* of a token: a browser keeps it, or gets one for the code */
     char *name;         /* of the user, or of the group */
     char *group;        /* of a user; "" none */
     uint32_t guaranteed_permille, weight;

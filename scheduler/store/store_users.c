@@ -65,6 +65,7 @@ static int put_token(struct store *store, const struct account_change *change,
     store_bind_u64(statement, 6, change->expires_wall_us);
     store_bind_u64(statement, 7, change->made_with);
     store_bind_u64(statement, 8, change->is_login);
+    store_bind_u64(statement, 9, change->is_browser);
     return store_step_done(store, ST_TOKEN_PUT, error);
 }
 
@@ -227,7 +228,7 @@ static int each_group(struct store *store, store_account_fn fn, void *userdata,
 }
 
 /* Columns in the order of both statements: id, hash, name, role or note, created, expires, group,
- * made_with; of a token also is_login, of a user, behind that, the limits. */
+ * made_with; of a token also is_login and is_browser, of a user, behind that, the limits. */
 static int each_account(struct store *store, enum statement which, enum account_change_kind kind,
                         store_account_fn fn, void *userdata, struct edl_error *error)
 {
@@ -252,6 +253,7 @@ static int each_account(struct store *store, enum statement which, enum account_
         if (kind == ACCOUNT_PUT_USER)
             row.limits = column_limits(statement, 9);
         row.is_login = kind == ACCOUNT_PUT_TOKEN && store_column_u64(statement, 8) != 0;
+        row.is_browser = kind == ACCOUNT_PUT_TOKEN && store_column_u64(statement, 9) != 0;
         fn(&row, userdata);
     }
     if (step != SQLITE_DONE)
