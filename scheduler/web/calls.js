@@ -16,5 +16,7 @@ export const calls = {
     "log": {"path": "/jobs/{job}/processes/{role}/{index}/log", "query": ["incarnation", "times", "offset", "bytes"]},
     "node": {"path": "/nodes/{node}", "query": []},
     "nodeProcesses": {"path": "/nodes/{node}/processes", "query": []},
-    "nodeEvents": {"path": "/nodes/{node}/events", "query": ["limit"]}
+    "nodeEvents": {"path": "/nodes/{node}/events", "query": ["limit"]},
+    "login": {"method": "POST", "path": "/login", "query": []},
+    "removeToken": {"method": "DELETE", "path": "/tokens/{token}", "query": []}
 };

@@ -6,6 +6,7 @@ import { byId, setText, show } from "./dom.js";
 import { beginJob, readJob, tookJobEvents } from "./job.js";
 import { beginNode, readNode, tookNodeEvents } from "./node.js";
 import { beginOverview, forgetEvents, readOverview, readSummary, tookEvents } from "./overview.js";
+import { codeIn, secretIn, signIn, signOut, whyRefused } from "./signin.js";
 import { follow, insist } from "./stream.js";
 
 const LEAST_BETWEEN_MS = 1000;
@@ -39,7 +40,7 @@ function failed(problem) {
     if (problem.name === "AbortError")
         return;
     if (problem.status === 401)
-        ask(token.get() !== null ? problem.message : "");
+        ask(whyRefused(problem));
     else if (problem.status !== 0) // whether the scheduler answers is told by the stream
         showTrouble(problem);
     if (!(problem instanceof Problem))
@@ -107,6 +108,11 @@ function choose() {
 }
 
 window.addEventListener("hashchange", () => {
+    takeCode();
+    if (code !== null) {
+        begin();
+        return;
+    }
     choose();
     byId("main").focus();
 });
@@ -124,28 +130,55 @@ function end() {
     showTrouble(null);
 }
 
+let code = null; // of the page's address: for the form, once
+
+/** Takes the code out of the address: the history of the browser need not have it. */
+function takeCode() {
+    const found = codeIn(location.hash);
+
+    if (found === null)
+        return;
+    code = found;
+    history.replaceState(null, "", "#/");
+}
+
 function ask(why) {
     end();
     token.forget();
     show(byId("ask"), true);
     setText(byId("ask-why"), why);
-    byId("token").focus();
+    byId("token").value = code ?? "";
+    byId(code === null ? "token" : "sign-in").focus();
+    code = null;
 }
 
 byId("ask-form").addEventListener("submit", (event) => {
-    const text = byId("token").value.trim();
+    const secret = secretIn(byId("token").value);
 
     event.preventDefault();
     byId("token").value = "";
-    if (!token.isWritable(text)) {
-        setText(byId("ask-why"), "That is no token.");
+    if (secret === "") {
+        setText(byId("ask-why"), "That is no code, and no token.");
         return;
     }
-    token.set(text);
-    begin();
+    signIn(secret).then(begin, (problem) => setText(byId("ask-why"), problem.message));
 });
 
-byId("forget").addEventListener("click", () => ask(""));
+byId("forget").addEventListener("click", () => {
+    if (!token.isKept()) {
+        ask("");
+        return;
+    }
+    const { id } = token.kept();
+
+    signOut().then(() => ask(""), () => ask(`The scheduler did not hear of it: edl token remove ${id}`));
+});
+
+// another tab signed this browser in or out
+window.addEventListener("storage", (event) => {
+    if (event.key === token.key())
+        begin();
+});
 
 /** What there is first, then what happens behind it: nothing falls between. */
 async function watch(signal) {
@@ -156,12 +189,17 @@ async function watch(signal) {
 
     setText(byId("caller-name"), `${caller.user} (${caller.role})`);
     show(byId("forget"), token.get() !== null);
+    setText(byId("forget"), token.isKept() ? "Sign out" : "Forget the token");
     show(byId("caller"), true);
     if (!byId("ask").hidden)
         byId("main").focus();
     show(byId("ask"), false);
     forgetEvents();
     choose();
+    if (code !== null) {
+        code = null;
+        showTrouble(new Problem(0, "You are signed in already. The code in the address was not used."));
+    }
     await follow(after, signal, {
         events(list) {
             tookEvents(list);
@@ -182,6 +220,7 @@ async function watch(signal) {
 function begin() {
     end();
     session = new AbortController();
+    takeCode();
     watch(session.signal).catch(failed);
 }
 

@@ -76,21 +76,23 @@ sed -nE 's/.*byId\("([^"]*)"\).*/\1/p' "$web"/*.js | sort -u | while read -r id;
     grep -q "id=\"$id\"" "$web/index.html" || fail "index.html has no $id"
 done
 
-# --- it calls only what the API has, by GET, and all of it through one door ---
+# --- it calls only what the API has, by GET but for signing in and out, and all of it through one door ---
 
 { echo '{' && sed '1,/^export const calls/d; /^};/d' "$web/calls.js" && echo '}'; } | jq . >"$work/calls"
 curl -sS "$server/openapi.json" >"$work/api"
-jq -r --slurpfile api "$work/api" 'to_entries[] | .key as $call | .value as $v | $api[0].paths[$v.path].get as $get |
-    if $get == null then "\($call): there is no GET \($v.path)" else
+jq -r --slurpfile api "$work/api" 'to_entries[] | .key as $call | .value as $v | $api[0].paths[$v.path][($v.method // "GET") | ascii_downcase] as $get |
+    if $get == null then "\($call): there is no \($v.method // "GET") \($v.path)" else
     ($v.query - [$get.parameters[] | select(.in == "query") | .name])[] | "\($call): \($v.path) does not know the query key \(.)" end' \
     "$work/calls" >"$work/wrong"
 [ ! -s "$work/wrong" ] || fail "$(cat "$work/wrong")"
-sed -nE 's/.*(get|open)\("([a-zA-Z]*)".*/\2/p' "$web"/*.js | sort -u >"$work/made"
 jq -r 'keys[]' "$work/calls" | sort >"$work/known"
-grep -oE '\b(get|open)\("[a-zA-Z]*"' "$web"/*.js | sed 's/.*"\(.*\)"/\1/' | sort -u >"$work/made"
+grep -oE '\b(get|open|send)\("[a-zA-Z]*"' "$web"/*.js | sed 's/.*"\(.*\)"/\1/' | sort -u >"$work/made"
 diff "$work/known" "$work/made" || fail "calls.js and the calls that are made differ"
 [ "$(grep -l 'fetch(' "$web"/*.js)" = "$web/api.js" ] || fail "fetch( is in $(grep -l 'fetch(' "$web"/*.js)"
-if grep -nE 'method:|XMLHttpRequest|sendBeacon|EventSource\(|WebSocket\(' "$web"/*.js; then fail "there is another door"; fi
+[ "$(grep -l 'method:' "$web"/*.js)" = "$web/api.js" ] || fail "method: is in $(grep -l 'method:' "$web"/*.js)"
+jq -r 'to_entries[] | select(.value.method) | "\(.value.method) \(.value.path)"' "$work/calls" | sort >"$work/changes"
+[ "$(paste -sd, "$work/changes")" = 'DELETE /tokens/{token},POST /login' ] || fail "the page changes something: $(cat "$work/changes")"
+if grep -nE 'XMLHttpRequest|sendBeacon|EventSource\(|WebSocket\(' "$web"/*.js; then fail "there is another door"; fi
 
 # --- what it says is text; the lint knows how else it could be ---
 

@@ -27,7 +27,7 @@ import tempfile
 import time
 
 WAIT_S = 120
-TOKEN_KEY = "edl-token"
+TOKEN_KEY = "edl-token "  # and the folder of the page
 PHONE_WIDTH = 600  # up to here the browser lays out as a phone does
 PROGRAMS = ("chromium-headless-shell", "chromium")  # Debian's: the first has no windows, so fewer packages come with it
 PROGRAM = next(filter(None, (shutil.which(name, path="/usr/bin:/bin:" + os.environ.get("PATH", "")) for name in PROGRAMS)), None)
@@ -415,7 +415,7 @@ class Browser:
         if token is None:
             page.go(address)
             return page
-        put = f"sessionStorage.setItem({json.dumps(TOKEN_KEY)}, {json.dumps(token)})"
+        put = f"sessionStorage.setItem({json.dumps(TOKEN_KEY)} + new URL('.', location.href).pathname, {json.dumps(token)})"
         script = page.call("Page.addScriptToEvaluateOnNewDocument", source=put)["identifier"]
         page.go(address)
         page.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)

@@ -10,8 +10,33 @@ const lists = await import(folder + "/lists.js");
 const { follow, parser } = await import(folder + "/stream.js");
 const { address, token } = await import(folder + "/api.js");
 const logs = await import(folder + "/logs.js");
+const signin = await import(folder + "/signin.js");
+
+globalThis.location = { href: "https://proxy:8443/lab/edl/?x#/jobs/3" };
+globalThis.localStorage = { getItem: () => null };
 
 const US = 1e6;
+
+// --- signing in ---
+
+const CODE = "0123456789abcdef".repeat(4);
+
+for (const text of [CODE, `  ${CODE}\n`, `edl login https://a:7010 --ca-pin sha256:ab --code ${CODE}`, `https://a:7010/#/sign-in/${CODE}`,
+    `edl login 'https://a' --code=${CODE} --ca-pin x`])
+    assert.equal(signin.secretIn(text), CODE, text);
+for (const text of ["", "  ", "two words", "caf\u00e9"])
+    assert.equal(signin.secretIn(text), "", text);
+assert.equal(signin.codeIn("#/sign-in/abc"), "abc");
+for (const hash of ["", "#/", "#/sign-in/", "#/jobs/sign-in", "#/sign-in/a b"])
+    assert.equal(signin.codeIn(hash), null, hash);
+for (const [agent, name] of [
+    ["Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", "Firefox 128 on Linux"],
+    ["Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 Edg/126.0.0.0", "Edge 126 on Windows"],
+    ["Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36", "Chrome 126 on Android"],
+    ["Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1", "Safari 17 on iPhone"],
+    ["curl/8", "browser"], ["", "browser"]])
+    assert.equal(signin.browserName(agent), name);
+assert.equal(token.key(), "edl-token /lab/edl/");
 
 // --- numbers ---
 
