@@ -38,8 +38,8 @@ submit() { # JOB ARGUMENT...
     shift
     edl submit --name "$job" "$@" >/dev/null
 }
-# what a drop-in that hangs leaves: its own number, and that of a child in a session of its own
-hang='setsid sleep 1000 & echo $! $$ >"'$work'/hangs.new"; mv "'$work'/hangs.new" "'$work'/hangs"; sleep 1000'
+# what a drop-in that hangs leaves: its own number, that of a child in a session of its own, and who runs it
+hang='setsid sleep 1000 & echo $PPID >"'$work'/runner"; echo $! $$ >"'$work'/hangs.new"; mv "'$work'/hangs.new" "'$work'/hangs"; sleep 1000'
 hangs() { [ -e "$work/hangs" ]; }
 nothing_hangs() {
     local pid
@@ -121,11 +121,13 @@ await 120 'its end' job_is stopped killed
 nothing_hangs || fail "a prolog of a job that was killed goes on"
 [ "$(cat "$work/log")" = "epilog $(edl show stopped --json | jq .job.id)" ] || fail "no epilog: $(cat "$work/log")"
 
-# the agent is killed in the middle of it: the rest is ended, and the prolog runs again
+# the agent is killed in the middle of it, and what runs it as well: the rest is ended, and the prolog runs again
 rm "$work/hangs"
 submit again -- true
 await 120 'the prolog' hangs
+kill -STOP "$(cat "$work/runner")"
 kill -9 "$agent"
+kill -9 "$(cat "$work/runner")"
 wait "$agent" 2>/dev/null || true
 drop_in "$prolog/10-first" <<<'#!/bin/sh
 for pid in $(cat "'"$work"'/hangs"); do if kill -0 $pid 2>/dev/null; then echo "still there: $pid" >>"'"$work"'/log"; fi; done
