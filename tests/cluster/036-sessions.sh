@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sessions inside processes that are units, of the packaged agent, whose sandbox a session must not have: it is in the control groups
-# and mounts of the process, as its account, within its limits, and nothing of it is left when it was killed, or the process ends.
+# and mounts of the process, as its account, within its limits, and nothing of it is left when it was killed, or the process ends. Prolog and epilog of that agent mount.
 # Takes 40 s: a machine boots
 . "$EDL_SOURCE_DIR/tests/lib/machines.sh"
 . "$EDL_SOURCE_DIR/tests/lib/units.sh"
@@ -79,3 +79,15 @@ edl submit --name place --cpu 100m --memory 64Mi -- edl-idle --sessions 4s || fa
 await 60 'it runs' job_is place running
 edl exec place -- sleep 6 || fail "a place with somebody in it ended: $(edl logs place)"
 edl wait idles place --timeout 300 || fail "they end otherwise: $(edl logs idles; edl logs place)"
+
+# prolog and epilog are units with all rights of root: they mount, which the sandbox of the agent forbids
+machine_in n1 sh -c 'mkdir -p /etc/edl/prolog.d /etc/edl/epilog.d
+    printf "#!/bin/sh\nmount -t tmpfs \"job \$EDL_JOB_ID\" /mnt && echo of the prolog >/mnt/told && chown \$EDL_JOB_USER /mnt/told\n" >/etc/edl/prolog.d/10-mount
+    printf "#!/bin/sh\numount /mnt\n" >/etc/edl/epilog.d/10-mount
+    chmod 755 /etc/edl/prolog.d/10-mount /etc/edl/epilog.d/10-mount'
+edl submit --name mounts --cpu 100m --memory 64Mi -- sh -c 'ls -l /mnt; cat /mnt/told' || fail 'no job'
+edl wait mounts --timeout 300 || fail "its prolog did not mount: $(edl why mounts; edl nodes; machine_in n1 journalctl -u edl-agent -u 'edl-prolog*' --no-pager -n 30)"
+edl logs mounts >"$machines/out"
+grep -q ' ann .* told$' "$machines/out" && grep -q 'of the prolog$' "$machines/out" || fail "it sees: $(cat "$machines/out")"
+machine_in n1 sh -c '! mountpoint -q /mnt' || fail 'its epilog did not run before the end was told'
+none 'systemctl list-units "edl-prolog-*" "edl-epilog-*" --no-legend --plain' || fail 'a unit of a prolog is left'
