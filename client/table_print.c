@@ -4,10 +4,13 @@
  * Two blanks between columns, the last column unpadded, no trailing blanks. */
 #include "client/table_print.h"
 
+#include <limits.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "shared/macro.h"
 #include "shared/printable.h"
@@ -68,13 +71,47 @@ void table_add(struct table *table, const char *format, ...)
     table->cells[table->n_cells++] = text;
 }
 
-/* Columns on the screen: UTF-8 continuation bytes take none. */
+/* unicode - the locale that knows characters of any script, whatever that of the person is; NULL:
+ * there is none. For good */
+static locale_t unicode(void)
+{
+    static locale_t locale;
+
+    if (locale == (locale_t)0)
+        locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    return locale;
+}
+
+/* character_width - of the first character; *ret_size: its bytes. What is no UTF-8 takes a column
+ * for each byte */
+static size_t character_width(const char *text, size_t *ret_size)
+{
+    mbstate_t state = { 0 };
+    wchar_t character = 0;
+    size_t size = mbrtowc(&character, text, strlen(text), &state);
+    int width = size <= MB_LEN_MAX ? wcwidth(character) : 1;
+
+    *ret_size = size > 0 && size <= MB_LEN_MAX ? size : 1;
+    return width >= 0 ? (size_t)width : 1;
+}
+
+/* Columns on the screen: a character of Chinese or an emoji takes two, an accent of its own none.
+ */
 static size_t text_width(const char *text)
 {
-    size_t width = 0;
+    size_t width = 0, size = 0;
+    locale_t before;
 
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
+    while ((*text & 0x80) == 0 && *text != '\0') {
+        text++;
+        width++;
+    }
+    if (*text == '\0' || unicode() == (locale_t)0)
+        return width + strlen(text);
+    before = uselocale(unicode());
+    for (; *text != '\0'; text += size)
+        width += character_width(text, &size);
+    (void)uselocale(before);
     return width;
 }
 
