@@ -53,6 +53,8 @@ static json_t *nodes_to_json(const struct scheduler *scheduler, const struct job
 
         if (node->verdict == ACCOUNT_UNFIT)
             (void)snprintf(note, sizeof note, "%s", node->unfit->text);
+        else if (node->verdict == ACCOUNT_CLOSED)
+            (void)snprintf(note, sizeof note, "%s", node_reason(node->node));
         else
             (void)machine_say_gpus(machines_find(&scheduler->machines, node->node->name),
                                    node->node, note, sizeof note);

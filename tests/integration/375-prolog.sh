@@ -92,6 +92,8 @@ drop_in "$prolog/20-second" <<<'#!/bin/sh
 echo "mounting"; echo "no route to host" >&2; exit 3'
 submit moves -- true
 await 120 'n1 set aside' node_is quarantined 'prolog 20-second ended with 3: no route to host'
+edl why moves >"$work/told"
+grep -q 'node n1: prolog 20-second ended with 3' "$work/told" || fail "edl why does not name the prolog: $(cat "$work/told")"
 agent1=$agent
 agent_begin n2
 edl wait moves >/dev/null || fail "it did not run elsewhere"

@@ -182,6 +182,23 @@ TEST(test_a_prolog_that_fails)
     assert_int_equal(take(AGENT_EPILOG), 0);
 }
 
+/* The lease ends in the middle of it: nothing starts, nobody is to blame, and it is undone. */
+TEST(test_cut_off_in_the_prolog)
+{
+    const struct process_id id = id_of(0);
+
+    order(0);
+    (void)enter(0);
+    agent_core_start_waits(core, &id, now);
+    now += LEASE;
+    agent_core_prolog_ended(core, JOB, true);
+    assert_int_equal(enter(0), VISIT_GO);
+    assert_false(agent_core_start_late(core, &id, now));
+    assert_int_equal(take(AGENT_EPILOG), 1);
+    assert_int_equal(agent_core_unit(core, &id)->fault, START_FAULT_PLACE);
+    assert_int_equal(told(0), UNIT_EXITED);
+}
+
 /* Stopped in the middle of it: the epilog comes behind it, not beside it. */
 TEST(test_stopped_in_the_prolog)
 {
