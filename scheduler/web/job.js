@@ -48,8 +48,12 @@ function showFacts(job, nowUs) {
 
 // --- why ---
 
+function nodeLink(name) {
+    return element("a", { href: "#/nodes/" + encodeURIComponent(name), class: "said" }, name);
+}
+
 function whyRow(node) {
-    return row({}, headCell(element("span", { class: "said" }, node.node)), cell("Verdict", node.verdict), cell("Free", node.free),
+    return row({}, headCell(nodeLink(node.node)), cell("Verdict", node.verdict), cell("Free", node.free),
         cell("Lacks", node.lacks !== "" ? element("span", { class: "said" }, node.lacks) : ""));
 }
 
@@ -103,7 +107,7 @@ function processRow(process) {
     if (process.reason !== "")
         state.push(element("p", { class: "note said" }, process.reason));
     return row({ class: process.isEarlier ? "member" : "" }, headCell(element("span", { class: "said" }, process.name)),
-        cell("State", ...state), cell("Node", element("span", { class: "said" }, process.node)), cell("GPUs", process.gpus),
+        cell("State", ...state), cell("Node", process.node !== "" ? nodeLink(process.node) : ""), cell("GPUs", process.gpus),
         cell("CPU time", process.cpu), cell("Memory", process.memory), cell("Since", process.since));
 }
 

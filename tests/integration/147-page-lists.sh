@@ -106,6 +106,7 @@ def five(page, what):
     go(page, f"jobs/{ids['failing']}")
     page.wait_text("#processes button", "2 tries, last: exit 3 on ")
     assert page.count("#processes tr") == 1
+    assert page.count('#processes a[href="#/nodes/node-1"]') == 1, page.text("#processes")
     page.click("#processes button")
     page.wait("document.querySelectorAll('#processes tr').length === 2")
     page.wait_text("#processes", "try 1")
