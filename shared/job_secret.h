@@ -17,23 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/job_claim.h"
+
 #define JOB_SECRET_BYTES 32
 #define JOB_SECRET_HEX (2 * JOB_SECRET_BYTES)
-#define JOB_NONCE_BYTES 32
 #define JOB_PROOF_BYTES 32
-#define JOB_CLAIM_TEXT_MAX 64 /* of a protocol's or role's name, without its NUL */
 
 struct edl_error;
-
-/* What a proof is about. Pointers are borrowed. */
-struct job_claim {
-    const char *protocol; /* "edl-pserver": a proof for one protocol is none for another */
-    uint64_t job_id;
-    const char *role; /* of the prover; the two ends of a connection have different ones */
-    uint64_t index, incarnation;
-    const uint8_t *nonce;      /* JOB_NONCE_BYTES of whoever checks: made for this connection */
-    const uint8_t *peer_nonce; /* JOB_NONCE_BYTES of the prover */
-};
 
 /* job_secret_is_set - whether it is one; all 0 stands for none */
 static inline bool job_secret_is_set(const uint8_t secret[JOB_SECRET_BYTES])
