@@ -384,6 +384,105 @@ EDL_API int edl_wait_timeout_ms(const struct edl_wait *wait);
 EDL_API int edl_wait_go_on(struct edl_wait *wait, struct edl_world **ret);
 EDL_API struct edl_wait *edl_wait_free(struct edl_wait *wait);
 
+/* ---- a group: ranks that train together, while some of them come and go ---- */
+
+/* A group goes through the steps of a training. Each step has so many micro-batches, however many
+ * ranks there are: each rank computes the gradients of some, and the sum over all of them moves the
+ * values of each rank alike. A rank that is lost takes nothing along: the others compute its part
+ * of the step and go on. One that comes gets the state of another.
+ *
+ *     edl_group_new(client, &options, &group);
+ *     while ((r = edl_group_begin(group, &step)) == 1) {
+ *         while (edl_group_take(group, &m) == 1)
+ *             ...     adds the gradient of micro-batch m of step.step to step.gradient
+ *         if (edl_group_sum(group, &sum) == 1) {
+ *             ...     moves the values by sum
+ *             edl_group_commit(group);
+ *         }
+ *     }
+ *
+ * Whatever the program computes must follow from the values, the step and the micro-batch: another
+ * rank may compute it again. What others see of a training (a checkpoint, a figure) belongs to a
+ * step that all have: step.stable.
+ *
+ * The calls wait in poll(2); no thread is started. */
+struct edl_group;
+
+struct edl_group_bucket {
+    const char *name; /* for errors: "fc1.weight" */
+    uint64_t n_values;
+};
+
+struct edl_group_part {
+    void *bytes; /* the program's, where they lie for as long as the group lives */
+    uint64_t n_bytes;
+};
+
+#define EDL_GROUP_MICRO_BATCHES_MAX 128
+#define EDL_GROUP_RANKS_MAX 64
+
+struct edl_group_options {
+    uint64_t micro_batches; /* of each step */
+    /* the gradient: f32 values, one bucket after the other */
+    const struct edl_group_bucket *buckets;
+    uint64_t n_buckets;
+    /* all that a step needs and changes: values, slots of the optimizer, counters */
+    const struct edl_group_part *state;
+    uint64_t n_parts;
+    uint64_t step;     /* the last one that is in the state, as of a checkpoint; 0: none */
+    uint64_t steps;    /* the last one of the training; 0: it ends by edl_group_leave alone */
+    int exact;         /* not 0: a sum has the same bits whatever ranks there are (edl(3)) */
+    uint64_t port;     /* which of the process's ports the group takes; 0: the first */
+    uint64_t alive_us; /* the longest time between two calls of the group: edl_alive is told, and a
+                          rank that is frozen is replaced; 0: not told */
+};
+
+struct edl_group_step {
+    uint64_t generation, rank, size;
+    uint64_t step;   /* which is computed now, from 1 */
+    uint64_t stable; /* the last one that all ranks have */
+    int state_came;  /* not 0: the state was taken from another rank just now */
+    uint64_t n_values;
+    float *gradient; /* the group's */
+};
+
+/* edl_group_new - client: of a process of a job, borrowed; NULL: alone, a group of one
+ * The role of the process needs one port. Nobody is met before edl_group_begin. */
+EDL_API int edl_group_new(struct edl_client *client, const struct edl_group_options *options,
+                          struct edl_group **ret);
+EDL_API struct edl_group *edl_group_free(struct edl_group *group);
+
+/* edl_group_error - what was wrong with the last call that failed; never NULL */
+EDL_API const char *edl_group_error(const struct edl_group *group);
+
+/* edl_group_begin - 1: *ret is the next step; 0: there is none, as the training is complete
+ * (ret->stable is its last step) or this process is being stopped */
+EDL_API int edl_group_begin(struct edl_group *group, struct edl_group_step *ret);
+
+/* edl_group_take - 1: the micro-batch to compute now; 0: all are taken, or a rank was lost. The one
+ * before counts as computed. */
+EDL_API int edl_group_take(struct edl_group *group, uint64_t *ret_micro_batch);
+
+/* edl_group_sum - 1: *ret is the sum of the gradients of all micro-batches, valid until the next
+ * edl_group_begin; 0: a rank was lost, begin again */
+EDL_API int edl_group_sum(struct edl_group *group, const float **ret);
+
+/* edl_group_commit - the state has been moved by the sum; 0 */
+EDL_API int edl_group_commit(struct edl_group *group);
+
+/* edl_group_leave - this rank ends behind a step, together with its peers' leave to go on: the next
+ * edl_group_begin but one gives 0. Safe in a signal handler. */
+EDL_API void edl_group_leave(struct edl_group *group);
+
+/* Collectives between edl_group_begin and edl_group_commit, the same ones in the same order in each
+ * rank. 1; 0: a rank was lost, begin again.
+ * edl_group_add_integers - the sums of all ranks, exact (modulo 2^64)
+ * edl_group_broadcast - the bytes of that rank
+ * edl_group_gather - n bytes of each rank, in the order of ranks */
+EDL_API int edl_group_add_integers(struct edl_group *group, int64_t *values, uint64_t n);
+EDL_API int edl_group_broadcast(struct edl_group *group, uint64_t rank, void *bytes, uint64_t n);
+EDL_API int edl_group_gather(struct edl_group *group, const void *bytes, uint64_t n, void *ret);
+
 /* ---- others: of the job, and services of any job ---- */
 
 struct edl_hosts {

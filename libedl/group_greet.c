@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group_greet.c - strangers become members: each proves the secret to the other before it is
+ * believed */
+#include <errno.h>
+#include <string.h>
+
+#include "libedl/group_internal.h"
+#include "shared/macro.h"
+
+struct group_frame group_frame_of(const struct edl_group *group, enum group_frame_kind kind,
+                                  uint64_t step, uint64_t bytes)
+{
+    return (struct group_frame){ .kind = kind,
+                                 .job = group->job,
+                                 .generation = group->generation,
+                                 .step = step,
+                                 .bytes = bytes,
+                                 .rank = group->rank };
+}
+
+static struct group_frame hello_of(const struct edl_group *group, enum group_frame_kind kind)
+{
+    struct group_frame f =
+        group_frame_of(group, kind, group->applied, group_frame_greeting_bytes(kind));
+
+    f.flags = group->exact ? GROUP_EXACT : 0;
+    f.values = group->n_values;
+    f.state_bytes = group->state_bytes;
+    f.hello = (struct group_hello){ .identity = group->identity,
+                                    .applied = group->applied,
+                                    .gradient_step = group->gradient_step,
+                                    .micro_batches = (unsigned)group->micro_batches,
+                                    .cover = group->cover };
+    return f;
+}
+
+/* is_newer - than what this rank has */
+static bool is_newer(const struct edl_group *group, const struct group_hello *hello)
+{
+    return hello->identity != group->identity ? hello->identity > group->identity
+                                              : hello->applied > group->applied;
+}
+
+static bool is_older(const struct edl_group *group, const struct group_hello *hello)
+{
+    return !is_newer(group, hello) &&
+           (hello->identity != group->identity || hello->applied != group->applied);
+}
+
+/* fits - whether the rank trains the same as this one. Where it does not, whoever has less of the
+ * training fails: a newcomer with another program ends nobody. */
+static int fits(struct edl_group *group, const struct group_frame *hello)
+{
+    const struct {
+        const char *name;
+        uint64_t theirs, ours;
+    } rows[] = { { "values in a gradient", hello->values, group->n_values },
+                 { "bytes of state", hello->state_bytes, group->state_bytes },
+                 { "micro-batches", hello->hello.micro_batches, group->micro_batches },
+                 { "as exact (0: no, 2: yes)", hello->flags & GROUP_EXACT,
+                   group->exact ? GROUP_EXACT : 0 } };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        if (rows[i].theirs != rows[i].ours && is_older(group, &hello->hello))
+            return GROUP_ABORTED;
+        else if (rows[i].theirs != rows[i].ours) {
+            (void)edl_error_set(&group->error, -EINVAL, "rank %u has %llu %s, this one %llu",
+                                hello->rank, (unsigned long long)rows[i].theirs, rows[i].name,
+                                (unsigned long long)rows[i].ours);
+            (void)edl_error_remedy(&group->error,
+                                   "give all processes of the role the same program and options");
+            return group_fail(group, -EINVAL);
+        }
+    return GROUP_WELL;
+}
+
+/* read_greeting - 1: the frame and its body are here; 0: not yet; below 0: never */
+static int read_greeting(struct group_greeting *g, struct group_link *link, struct edl_error *error)
+{
+    int r = group_link_head(link, error);
+
+    if (r <= 0)
+        return r;
+    if (group_frame_greeting_bytes(link->frame.kind) == 0)
+        return -EPROTO;
+    while (!group_link_has_body(link)) {
+        ssize_t n = group_link_body(link, g->in + link->n_body, sizeof g->in - link->n_body);
+
+        if (n <= 0)
+            return (int)n;
+    }
+    group_link_next(link);
+    return 1;
+}
+
+/* ---- those that dial ---- */
+
+static struct group_greeting *free_place(struct edl_group *group)
+{
+    struct group_greeting *oldest = &group->pending[0];
+
+    for (int i = 0; i < GROUP_PENDING; i++) {
+        struct group_greeting *p = &group->pending[i];
+
+        if (p->link.fd < 0)
+            return p;
+        if (p->age < oldest->age)
+            oldest = p;
+    }
+    group_link_close(&oldest->link); /* whoever says nothing gives way */
+    return oldest;
+}
+
+static void accept_all(struct edl_group *group)
+{
+    int fd;
+
+    if (group->listen_fd < 0)
+        return;
+    while ((fd = group_link_accept(group->listen_fd)) >= 0) {
+        struct group_greeting *p = free_place(group);
+
+        *p = (struct group_greeting){ .age = ++group->n_accepted };
+        group_link_take(&p->link, fd);
+    }
+}
+
+/* challenge - of a hello of this generation; false: it has no place in it */
+static bool challenge(struct edl_group *group, struct group_greeting *p)
+{
+    struct group_frame f = hello_of(group, GROUP_CHALLENGE);
+
+    if (p->hello.rank <= group->rank || p->hello.rank >= group->n || group->is_ready[p->hello.rank])
+        return false;
+    p->meeting = (struct group_meeting){ .job = group->job,
+                                         .generation = group->generation,
+                                         .dialler = p->hello.rank,
+                                         .acceptor = group->rank };
+    memcpy(p->meeting.dialler_nonce, p->in, JOB_NONCE_BYTES);
+    if (group_nonce(p->meeting.acceptor_nonce) < 0)
+        return false;
+    memcpy(p->out, p->meeting.acceptor_nonce, JOB_NONCE_BYTES);
+    group_proof(group->secret, &p->meeting, true, p->out + JOB_NONCE_BYTES);
+    (void)group_link_put(&p->link, &f, p->out, f.bytes);
+    p->is_challenged = true;
+    return true;
+}
+
+/* become_member - of one that proved the secret */
+static bool become_member(struct edl_group *group, struct group_greeting *p)
+{
+    unsigned k = p->hello.rank;
+
+    if (!group_proof_is(group->secret, &p->meeting, false, p->in) || !group->is_setting_up ||
+        p->hello.generation != group->generation || group->is_ready[k])
+        return false;
+    if (fits(group, &p->hello) != GROUP_WELL)
+        return false;
+    group->links[k] = p->link;
+    p->link = (struct group_link){ .fd = -1 };
+    group->hellos[k] = p->hello.hello;
+    group->is_ready[k] = true;
+    return true;
+}
+
+static bool take_hello(struct edl_group *group, struct group_greeting *p)
+{
+    p->hello = p->link.frame;
+    p->has_hello = true;
+    return p->hello.kind == GROUP_HELLO && p->hello.job == group->job &&
+           p->hello.generation >= group->generation;
+}
+
+/* go_on - false: it is nobody */
+static bool go_on(struct edl_group *group, struct group_greeting *p)
+{
+    int r;
+
+    if (group_link_send(&p->link) < 0)
+        return false;
+    if (!p->has_hello) {
+        r = read_greeting(p, &p->link, NULL);
+        if (r <= 0)
+            return r == 0;
+        if (!take_hello(group, p))
+            return false;
+    }
+    if (!p->is_challenged) {
+        if (p->hello.generation > group->generation || !group->is_setting_up)
+            return p->hello.generation > group->generation;
+        if (!challenge(group, p) || group_link_send(&p->link) < 0)
+            return false;
+    }
+    r = read_greeting(p, &p->link, NULL);
+    if (r <= 0)
+        return r == 0;
+    return p->link.frame.kind == GROUP_PROOF && become_member(group, p);
+}
+
+void group_greet_all(struct edl_group *group)
+{
+    accept_all(group);
+    for (int i = 0; i < GROUP_PENDING; i++)
+        if (group->pending[i].link.fd >= 0 && !go_on(group, &group->pending[i]))
+            group_link_close(&group->pending[i].link);
+}
+
+/* ---- dialling ---- */
+
+int group_dial(struct edl_group *group, unsigned rank, const struct edl_peer *peer)
+{
+    struct group_greeting *g = &group->dials[rank];
+    struct group_frame f = hello_of(group, GROUP_HELLO);
+    int r;
+
+    if (group->port >= peer->n_ports) {
+        (void)edl_error_set(&group->error, -EINVAL,
+                            "rank %u has ports: %zu, the group needs number %zu", rank,
+                            peer->n_ports, group->port);
+        (void)edl_error_remedy(&group->error, "set \"ports\" of the role to %zu", group->port + 1);
+        return group_fail(group, -EINVAL);
+    }
+    *g = (struct group_greeting){ .meeting = { .job = group->job,
+                                               .generation = group->generation,
+                                               .dialler = group->rank,
+                                               .acceptor = rank } };
+    if (group_nonce(g->meeting.dialler_nonce) < 0) {
+        (void)edl_error_set(&group->error, -EIO, "the kernel gives no random bytes");
+        return group_fail(group, -EIO);
+    }
+    r = group_link_dial(&group->links[rank], peer->address, peer->ports[group->port]);
+    if (r == -EINVAL) {
+        (void)edl_error_set(&group->error, r, "the address of rank %u is \"%.60s\", no number",
+                            rank, peer->address);
+        return group_fail(group, r);
+    }
+    if (r < 0)
+        return GROUP_ABORTED;
+    memcpy(g->out, g->meeting.dialler_nonce, JOB_NONCE_BYTES);
+    (void)group_link_put(&group->links[rank], &f, g->out, f.bytes);
+    return GROUP_WELL;
+}
+
+/* check_challenge - what a lower rank answered */
+static int check_challenge(struct edl_group *group, unsigned rank)
+{
+    struct group_greeting *g = &group->dials[rank];
+    const struct group_frame *f = &group->links[rank].frame;
+
+    if (f->kind != GROUP_CHALLENGE || f->rank != rank || f->job != group->job ||
+        f->generation != group->generation)
+        return GROUP_ABORTED;
+    memcpy(g->meeting.acceptor_nonce, g->in, JOB_NONCE_BYTES);
+    if (!group_proof_is(group->secret, &g->meeting, true, g->in + JOB_NONCE_BYTES)) {
+        (void)edl_error_set(
+            &group->error, -EACCES,
+            "the program in the place of rank %u does not know the secret of the job", rank);
+        (void)edl_error_remedy(
+            &group->error, "find out which program has that port; groups of one job alone meet");
+        return group_fail(group, -EACCES);
+    }
+    return GROUP_WELL;
+}
+
+int group_dialled(struct edl_group *group, unsigned rank)
+{
+    struct group_link *link = &group->links[rank];
+    struct group_greeting *g = &group->dials[rank];
+    struct group_frame f = group_frame_of(group, GROUP_PROOF, 0, JOB_PROOF_BYTES);
+    int r = group_link_send(link);
+
+    if (group->is_ready[rank])
+        return GROUP_WELL;
+    if (r >= 0)
+        r = read_greeting(g, link, &group->error);
+    if (r == -EPROTO && group->error.code != 0)
+        return group_fail(group, -EPROTO); /* another version: nobody will ever meet */
+    if (r < 0)
+        return GROUP_ABORTED;
+    if (r == 0)
+        return GROUP_WELL;
+    r = check_challenge(group, rank);
+    if (r != GROUP_WELL)
+        return r;
+    group->hellos[rank] = link->frame.hello;
+    group_proof(group->secret, &g->meeting, false, g->out);
+    (void)group_link_put(link, &f, g->out, f.bytes);
+    if (group_link_send(link) < 0)
+        return GROUP_ABORTED;
+    r = fits(group, &link->frame);
+    group->is_ready[rank] = r == GROUP_WELL;
+    return r;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group_meet.c - the next generation: its members, and the newest state for all */
+#include <errno.h>
+#include <string.h>
+
+#include "libedl/group_internal.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+
+/* ---- arrived: the scheduler says who is there ---- */
+
+/* members_failed - an error of a call about members, or the end of this rank */
+static int members_failed(struct edl_group *group, int code)
+{
+    if (code == -EINTR)
+        return GROUP_LEAVES_NOW;
+    (void)edl_error_set(&group->error, code, "%s",
+                        group->client != NULL ? edl_last_error(group->client)
+                                              : "no members were named");
+    return group_fail(group, code);
+}
+
+static int await_world(struct edl_group *group, struct edl_world **ret)
+{
+    struct group_members *m = &group->members;
+    int r = m->begin(m->self, GROUP_WAIT_WORLD, group->generation);
+
+    if (r < 0)
+        return members_failed(group, r);
+    while ((r = m->go_on(m->self, GROUP_WAIT_WORLD, ret)) == -EAGAIN) {
+        if (group->ends) {
+            m->end(m->self, GROUP_WAIT_WORLD);
+            return GROUP_LEAVES_NOW;
+        }
+        group_poll(group, GROUP_WAIT_WORLD);
+    }
+    if (r == 0)
+        return GROUP_LEAVES_NOW;
+    return r < 0 ? members_failed(group, r) : GROUP_WELL;
+}
+
+/* ---- setup: links to all ---- */
+
+static int begin_generation(struct edl_group *group, const struct edl_world *world)
+{
+    struct group_members *m = &group->members;
+    int r;
+
+    if (world->size > GROUP_RANKS_MAX || world->n_members != world->size) {
+        (void)edl_error_set(&group->error, -E2BIG,
+                            "ranks of the generation: %llu, a group has at most %d",
+                            (unsigned long long)world->size, GROUP_RANKS_MAX);
+        (void)edl_error_remedy(&group->error, "set \"max\" of the role to %d", GROUP_RANKS_MAX);
+        return group_fail(group, -E2BIG);
+    }
+    group->generation = world->generation;
+    group->n = (unsigned)world->size;
+    group->rank = (unsigned)world->rank;
+    group->reforms = false;
+    memset(group->is_ready, 0, sizeof group->is_ready);
+    memset(group->awaits, 0, sizeof group->awaits);
+    group->is_setting_up = true;
+    r = m->begin(m->self, GROUP_WAIT_OVER, group->generation);
+    if (r < 0)
+        return members_failed(group, r);
+    group_at(group, GROUP_AT_JOINED);
+    r = GROUP_WELL;
+    for (unsigned k = 0; r == GROUP_WELL && k < group->rank; k++)
+        r = group_dial(group, k, &world->members[k]);
+    return r;
+}
+
+static bool are_all_ready(const struct edl_group *group)
+{
+    for (unsigned k = 0; k < group->n; k++)
+        if (k != group->rank && (!group->is_ready[k] || !group_link_is_empty(&group->links[k])))
+            return false;
+    return true;
+}
+
+static int set_up(struct edl_group *group)
+{
+    struct group_members *m = &group->members;
+
+    for (;;) {
+        int r = GROUP_WELL;
+
+        for (unsigned k = 0; r == GROUP_WELL && k < group->rank; k++)
+            r = group_dialled(group, k);
+        if (r != GROUP_WELL)
+            return r;
+        group_at(group, GROUP_AT_GREETED);
+        group_greet_all(group);
+        if (group->error.code != 0)
+            return group->error.code;
+        if (are_all_ready(group))
+            return GROUP_WELL;
+        /* a rank that died before it was dialled, or before it dialled, ends no link: its end is
+         * heard of here */
+        r = m->go_on(m->self, GROUP_WAIT_OVER, NULL);
+        if (r != -EAGAIN)
+            return r < 0 ? members_failed(group, r) : GROUP_ABORTED;
+        for (unsigned k = 0; k < group->n; k++)
+            group->awaits[k] = k < group->rank && !group->is_ready[k];
+        group_poll(group, GROUP_WAIT_OVER);
+    }
+}
+
+/* ---- catch up: the newest state for all ---- */
+
+struct giving {
+    size_t part; /* the next one to send */
+    bool is_given;
+};
+
+static int give(struct edl_group *group, unsigned rank, struct giving *giving)
+{
+    struct group_link *link = &group->links[rank];
+    int r = group_link_send(link);
+
+    while (r >= 0 && group_link_is_empty(link) && giving->part < group->n_parts) {
+        const struct edl_group_part *part = &group->parts[giving->part];
+        struct group_frame f = group_frame_of(group, GROUP_STATE, group->applied, part->n_bytes);
+
+        f.count = (uint32_t)giving->part++;
+        f.hello.identity = group->identity;
+        (void)group_link_put(link, &f, part->bytes, part->n_bytes);
+        r = group_link_send(link);
+        group_at(group, GROUP_AT_HALF_STATE);
+    }
+    giving->is_given = giving->part == group->n_parts && group_link_is_empty(link);
+    return r < 0 ? GROUP_ABORTED : GROUP_WELL;
+}
+
+static int give_all(struct edl_group *group)
+{
+    struct giving giving[GROUP_RANKS_MAX] = { { 0 } };
+    bool all;
+
+    do {
+        all = true;
+        for (unsigned k = 0; k < group->n; k++)
+            if (group->plan.behind[k]) {
+                if (give(group, k, &giving[k]) != GROUP_WELL)
+                    return GROUP_ABORTED;
+                all &= giving[k].is_given;
+            }
+        if (!all)
+            group_poll(group, GROUP_WAITS);
+    } while (!all);
+    return GROUP_WELL;
+}
+
+/* take_part - 1: all of that part is in the spare; 0: not yet */
+static int take_part(struct edl_group *group, struct group_link *link, size_t part, size_t at)
+{
+    const struct group_frame *f = &link->frame;
+    int r = group_link_head(link, NULL);
+    ssize_t n;
+
+    if (r <= 0)
+        return r;
+    if (f->kind != GROUP_STATE || f->count != part || f->generation != group->generation ||
+        f->bytes != group->parts[part].n_bytes || f->step != group->plan.applied ||
+        f->hello.identity != group->plan.identity)
+        return -EPROTO;
+    while (!group_link_has_body(link)) {
+        n = group_link_body(link, group->spare + at + link->n_body, f->bytes - link->n_body);
+        if (n <= 0)
+            return (int)n;
+        group_at(group, GROUP_AT_HALF_STATE);
+    }
+    group_link_next(link);
+    return 1;
+}
+
+/* take_state - into spare memory, and changed over when the last byte is there: while it comes this
+ * rank still has its old one, and says so if the donor dies */
+static int take_state(struct edl_group *group)
+{
+    struct group_link *link = &group->links[group->plan.donor];
+    size_t part = 0, at = 0;
+    int r = 1;
+
+    group->spare = xreallocarray(group->spare, group->state_bytes, 1);
+    while (part < group->n_parts) {
+        r = take_part(group, link, part, at);
+        if (r < 0)
+            return GROUP_ABORTED;
+        if (r == 0) {
+            group->awaits[group->plan.donor] = true;
+            group_poll(group, GROUP_WAITS);
+            continue;
+        }
+        at += group->parts[part++].n_bytes;
+    }
+    group->awaits[group->plan.donor] = false;
+    for (at = part = 0; part < group->n_parts; at += group->parts[part++].n_bytes)
+        memcpy(group->parts[part].bytes, group->spare + at, group->parts[part].n_bytes);
+    free(TAKE_PTR(group->spare));
+    group->applied = group->plan.applied;
+    group->identity = group->plan.identity;
+    group->state_came = true;
+    group_drop_gradient(group);
+    return GROUP_WELL;
+}
+
+static int catch_up(struct edl_group *group)
+{
+    group->hellos[group->rank] =
+        (struct group_hello){ .identity = group->identity,
+                              .applied = group->applied,
+                              .gradient_step = group->gradient_step,
+                              .micro_batches = (unsigned)group->micro_batches,
+                              .cover = group->cover };
+    group_plan_make(group->hellos, group->n, (unsigned)group->micro_batches, &group->plan);
+    if (group->plan.behind[group->rank])
+        return take_state(group);
+    if (!group->plan.keeps[group->rank])
+        group_drop_gradient(group);
+    return group->plan.donor == group->rank ? give_all(group) : GROUP_WELL;
+}
+
+/* meet_alone - a group of one, without a scheduler */
+static int meet_alone(struct edl_group *group)
+{
+    group->generation++;
+    group->n = 1;
+    group->rank = 0;
+    return catch_up(group);
+}
+
+int group_meet(struct edl_group *group)
+{
+    struct edl_world *world = NULL;
+    int r;
+
+    if (group->ends)
+        return GROUP_LEAVES_NOW;
+    if (group->is_alone)
+        return meet_alone(group);
+    r = await_world(group, &world);
+    if (r != GROUP_WELL)
+        return r;
+    r = begin_generation(group, world);
+    world = edl_world_free(world);
+    if (r == GROUP_WELL)
+        r = set_up(group);
+    group->is_setting_up = false;
+    if (r == GROUP_WELL)
+        r = catch_up(group);
+    if (group->rank != 0) /* rank 0 alone watches for newcomers */
+        group->members.end(group->members.self, GROUP_WAIT_OVER);
+    return r;
+}

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group_cluster.c - processes on 127.0.0.1 that train as a group, and a pretended scheduler */
+#include "tests/unit/group_cluster.h"
+
+#include <errno.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+#include "shared/random.h"
+
+/* ---- the training: gradients that follow from values, step and micro-batch ---- */
+
+struct cluster_model {
+    struct cluster_plan plan;
+    float *values, *slots;
+    struct edl_group_bucket buckets[2];
+    struct edl_group_part parts[2];
+};
+
+static float noise(uint32_t i, uint32_t a)
+{
+    uint32_t h = (i * 0x9E3779B1U) ^ a;
+
+    h ^= h >> 15;
+    h *= 0x85EBCA77U;
+    h ^= h >> 13;
+    return (float)(int32_t)h * 0x1p-31F;
+}
+
+static void add_gradient(const struct cluster_model *m, uint64_t step, uint64_t micro_batch,
+                         float *gradient)
+{
+    uint32_t a = (uint32_t)(step * 0x27D4EB2FU + micro_batch * 0x165667B1U);
+
+    for (uint64_t i = 0; i < m->plan.n_values; i++)
+        gradient[i] += noise((uint32_t)i, a) + 0.01F * m->values[i];
+}
+
+static void move(struct cluster_model *m, const float *sum)
+{
+    for (uint64_t i = 0; i < m->plan.n_values; i++) {
+        m->slots[i] += sum[i] * sum[i];
+        m->values[i] -= 0.01F * sum[i] / sqrtf(m->slots[i] + 1e-6F);
+    }
+}
+
+static uint64_t hash_of(const struct cluster_model *m)
+{
+    const uint8_t *bytes = (const uint8_t *)m->values;
+    uint64_t h = UINT64_C(14695981039346656037);
+
+    for (uint64_t i = 0; i < m->plan.n_values * sizeof *m->values; i++)
+        h = (h ^ bytes[i]) * UINT64_C(1099511628211);
+    return h | 1;
+}
+
+struct cluster_model *cluster_model_new(const struct cluster_plan *plan)
+{
+    struct cluster_model *m = xcalloc(1, sizeof *m);
+
+    m->plan = *plan;
+    m->values = xcalloc(plan->n_values, sizeof *m->values);
+    m->slots = xcalloc(plan->n_values, sizeof *m->slots);
+    for (uint64_t i = 0; i < plan->n_values; i++)
+        m->values[i] = noise((uint32_t)i, 77);
+    m->buckets[0] = (struct edl_group_bucket){ "first", 3 };
+    m->buckets[1] = (struct edl_group_bucket){ "second", plan->n_values - 3 };
+    m->parts[0] = (struct edl_group_part){ m->values, plan->n_values * sizeof *m->values };
+    m->parts[1] = (struct edl_group_part){ m->slots, plan->n_values * sizeof *m->slots };
+    return m;
+}
+
+void cluster_model_free(struct cluster_model *m)
+{
+    free(m->values);
+    free(m->slots);
+    free(m);
+}
+
+void cluster_options(struct cluster_model *m, struct edl_group_options *ret)
+{
+    *ret = (struct edl_group_options){ .micro_batches = m->plan.micro_batches,
+                                       .buckets = m->buckets,
+                                       .n_buckets = 2,
+                                       .state = m->parts,
+                                       .n_parts = 2,
+                                       .steps = m->plan.steps,
+                                       .exact = m->plan.exact };
+}
+
+int cluster_train(struct edl_group *group, struct cluster_model *m, cluster_told told,
+                  void *userdata)
+{
+    struct edl_group_step step;
+    const float *sum;
+    uint64_t mb;
+    int r, t = 0, came = 0;
+
+    while ((r = edl_group_begin(group, &step)) == 1) {
+        step.state_came = came |= step.state_came;
+        while ((t = edl_group_take(group, &mb)) == 1) {
+            add_gradient(m, step.step, mb, step.gradient);
+            if (step.step == m->plan.bad_step && step.rank == 0)
+                step.gradient[5] = NAN;
+        }
+        r = t == 0 ? edl_group_sum(group, &sum) : t;
+        if (r < 0)
+            return r;
+        if (r == 0)
+            continue;
+        move(m, sum);
+        (void)edl_group_commit(group);
+        told(userdata, &step, hash_of(m));
+        came = 0;
+    }
+    if (r == 0) /* the last word: what all have */
+        told(userdata, &step, 0);
+    return r;
+}
+
+void cluster_alone(const struct cluster_plan *plan, uint64_t ret_hash[CLUSTER_STEPS + 1])
+{
+    struct cluster_model *m = cluster_model_new(plan);
+    float *gradient = xcalloc(plan->n_values, sizeof *gradient);
+    double *sum = xcalloc(plan->n_values, sizeof *sum);
+
+    for (unsigned step = 1; step <= plan->steps; step++) {
+        memset(sum, 0, plan->n_values * sizeof *sum);
+        for (unsigned mb = 0; mb < plan->micro_batches; mb++) {
+            memset(gradient, 0, plan->n_values * sizeof *gradient);
+            add_gradient(m, step, mb, gradient);
+            /* whole units in a double: below 2^53 as the values are small */
+            for (uint64_t i = 0; i < plan->n_values; i++)
+                sum[i] += nearbyint((double)gradient[i] * 0x1p36);
+        }
+        for (uint64_t i = 0; i < plan->n_values; i++)
+            gradient[i] = (float)(sum[i] * 0x1p-36);
+        move(m, gradient);
+        ret_hash[step] = hash_of(m);
+    }
+    free(gradient);
+    free(sum);
+    cluster_model_free(m);
+}
+
+/* ---- what a rank and the scheduler say to each other ---- */
+
+enum note_kind { NOTE_ARRIVED = 1, NOTE_STEP, NOTE_FAILED, NOTE_WORLD, NOTE_OVER, NOTE_LEAVING };
+
+struct note {
+    enum note_kind kind;
+    uint64_t generation; /* of NOTE_ARRIVED: the one that is left */
+    unsigned rank, n;
+    uint16_t port, ports[CLUSTER_RANKS];
+    uint64_t step, stable, hash;
+    bool state_came;
+    char text[500];
+};
+
+/* ---- a rank ---- */
+
+struct rank_members {
+    int fd;
+    uint16_t port;
+    uint64_t over, watched; /* the last generation that is over; the one that is asked for */
+    bool has_world, is_leaving;
+    struct note world;
+};
+
+static void hear_all(struct rank_members *m)
+{
+    struct note note;
+
+    while (recv(m->fd, &note, sizeof note, MSG_DONTWAIT) == (ssize_t)sizeof note) {
+        if (note.kind == NOTE_OVER)
+            m->over = MAX_OF(m->over, note.generation);
+        if (note.kind == NOTE_LEAVING)
+            m->is_leaving = true;
+        if (note.kind == NOTE_WORLD) {
+            m->world = note;
+            m->has_world = true;
+        }
+    }
+}
+
+static int members_begin(void *self, enum group_wait which, uint64_t generation)
+{
+    struct rank_members *m = self;
+    struct note note = { .kind = NOTE_ARRIVED, .generation = generation, .port = m->port };
+
+    if (which == GROUP_WAIT_OVER)
+        m->watched = generation;
+    else if (send(m->fd, &note, sizeof note, MSG_NOSIGNAL) < 0)
+        return -EIO;
+    return 0;
+}
+
+static void members_poll(void *self, enum group_wait which, struct pollfd *ret, int *timeout_ms)
+{
+    const struct rank_members *m = self;
+
+    (void)which;
+    (void)timeout_ms;
+    *ret = (struct pollfd){ .fd = m->fd, .events = POLLIN };
+}
+
+static struct edl_world *world_of(const struct note *note)
+{
+    struct edl_world *world = xcalloc(1, sizeof *world);
+    struct edl_peer *members = xcalloc(note->n, sizeof *members);
+
+    world->generation = note->generation;
+    world->rank = note->rank;
+    world->size = world->n_members = note->n;
+    world->master_address = xstrdup("127.0.0.1");
+    world->members = members;
+    for (unsigned k = 0; k < note->n; k++) {
+        uint16_t *port = xcalloc(1, sizeof *port);
+
+        *port = note->ports[k];
+        members[k] = (struct edl_peer){ .role = xstrdup(""),
+                                        .rank = k,
+                                        .node = xstrdup(""),
+                                        .address = xstrdup("127.0.0.1"),
+                                        .ports = port,
+                                        .n_ports = 1,
+                                        .state = xstrdup(""),
+                                        .note = xstrdup("") };
+    }
+    return world;
+}
+
+static int members_go_on(void *self, enum group_wait which, struct edl_world **ret)
+{
+    struct rank_members *m = self;
+
+    hear_all(m);
+    if (which == GROUP_WAIT_OVER)
+        return m->watched != 0 && m->over >= m->watched ? 1 : -EAGAIN;
+    if (m->is_leaving)
+        return 0;
+    if (!m->has_world)
+        return -EAGAIN;
+    m->has_world = false;
+    *ret = world_of(&m->world);
+    return 1;
+}
+
+static void members_end(void *self, enum group_wait which)
+{
+    if (which == GROUP_WAIT_OVER)
+        ((struct rank_members *)self)->watched = 0;
+}
+
+static struct edl_group *told_to_leave;
+
+static void on_term(int signal)
+{
+    (void)signal;
+    if (told_to_leave != NULL)
+        edl_group_leave(told_to_leave);
+}
+
+static void tell_step(void *userdata, const struct edl_group_step *step, uint64_t hash)
+{
+    const struct rank_members *m = userdata;
+    struct note note = { .kind = NOTE_STEP,
+                         .generation = step->generation,
+                         .step = step->step,
+                         .stable = step->stable,
+                         .hash = hash,
+                         .state_came = step->state_came };
+
+    (void)send(m->fd, &note, sizeof note, MSG_NOSIGNAL);
+}
+
+static enum group_point crash_point;
+static unsigned crash_after;
+
+static void crash(struct edl_group *group, enum group_point point)
+{
+    (void)group;
+    if (point == crash_point && crash_after-- == 1)
+        (void)raise(SIGKILL);
+}
+
+static uint16_t port_of(int listen_fd)
+{
+    struct sockaddr_in6 address = { 0 };
+    socklen_t size = sizeof address;
+
+    (void)getsockname(listen_fd, (struct sockaddr *)&address, &size);
+    return ntohs(address.sin6_port);
+}
+
+static int be_rank(int fd, const struct cluster_plan *plan, bool odd)
+{
+    struct cluster_plan own = *plan;
+    struct cluster_model *model;
+    uint8_t secret[JOB_SECRET_BYTES] = { 7, (uint8_t)(odd && plan->other_secret) };
+    struct rank_members m = { .fd = fd };
+    struct group_members members = { .self = &m,
+                                     .begin = members_begin,
+                                     .poll = members_poll,
+                                     .go_on = members_go_on,
+                                     .end = members_end };
+    struct edl_group_options options;
+    struct edl_group *group;
+    struct note note = { .kind = NOTE_FAILED };
+    int listen_fd = group_link_listen(0), r;
+
+    own.n_values += odd ? plan->other_values : 0;
+    model = cluster_model_new(&own);
+    cluster_options(model, &options);
+    m.port = port_of(listen_fd);
+    r = group_new(&members, &options, 42, secret, listen_fd, &group);
+    if (r == 0) {
+        group->at = crash_point != 0 ? crash : NULL;
+        told_to_leave = group;
+        (void)signal(SIGTERM, on_term);
+        r = cluster_train(group, model, tell_step, &m);
+    }
+    if (r < 0) {
+        (void)snprintf(note.text, sizeof note.text, "%s", edl_group_error(group));
+        (void)send(fd, &note, sizeof note, MSG_NOSIGNAL);
+    }
+    told_to_leave = NULL;
+    (void)edl_group_free(group);
+    cluster_model_free(model);
+    return r < 0;
+}
+
+/* ---- the scheduler ---- */
+
+enum life { LIFE_NONE, LIFE_RUNS, LIFE_GONE };
+
+struct process {
+    enum life life;
+    pid_t pid;
+    int fd;
+    bool has_arrived, is_frozen, is_victim, leaves, is_odd;
+    uint16_t port;
+    uint64_t generation, last_step;
+};
+
+struct cluster {
+    const struct cluster_plan *plan;
+    struct cluster_result *result;
+    struct process processes[CLUSTER_PROCESSES];
+    unsigned n;
+    uint64_t generation;
+    uint64_t random;
+    bool is_done; /* one has finished: nobody comes in any more */
+    struct cluster_plan left;
+    unsigned next_act; /* steps told until then */
+};
+
+static void fault(struct cluster *c, const char *what, uint64_t step)
+{
+    if (c->result->fault[0] == '\0')
+        (void)snprintf(c->result->fault, sizeof c->result->fault, "%s, step %llu", what,
+                       (unsigned long long)step);
+}
+
+static void start(struct cluster *c, bool odd)
+{
+    struct process *p;
+    int pair[2];
+
+    if (c->n == CLUSTER_PROCESSES ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        fault(c, "no more processes", 0);
+        return;
+    }
+    p = &c->processes[c->n++];
+    *p = (struct process){ .life = LIFE_RUNS, .fd = pair[0], .is_odd = odd };
+    crash_point = c->left.crashes > 0 ? c->plan->point : 0;
+    crash_after =
+        1 + (unsigned)random_below(&c->random, crash_point > GROUP_AT_HALF_STATE ? 12 : 2);
+    (void)fflush(NULL);
+    p->pid = fork();
+    if (p->pid == 0) {
+        for (unsigned i = 0; i < c->n; i++)
+            if (c->processes[i].life == LIFE_RUNS)
+                (void)safe_close(c->processes[i].fd);
+        _exit(be_rank(pair[1], c->plan, odd));
+    }
+    (void)safe_close(pair[1]);
+}
+
+static void say(struct process *p, const struct note *note)
+{
+    (void)send(p->fd, note, sizeof *note, MSG_NOSIGNAL);
+}
+
+/* end_generation - its members are told, as somebody came or went */
+static void end_generation(struct cluster *c)
+{
+    struct note note = { .kind = NOTE_OVER, .generation = c->generation };
+
+    for (unsigned i = 0; i < c->n; i++)
+        if (c->processes[i].life == LIFE_RUNS)
+            say(&c->processes[i], &note);
+}
+
+static void form(struct cluster *c)
+{
+    struct note note = { .kind = NOTE_WORLD };
+    struct process *members[CLUSTER_RANKS];
+
+    for (unsigned i = 0; i < c->n; i++) {
+        struct process *p = &c->processes[i];
+
+        if (p->life != LIFE_RUNS)
+            continue;
+        if (!p->has_arrived || note.n == CLUSTER_RANKS)
+            return;
+        members[note.n] = p;
+        note.ports[note.n++] = p->port;
+    }
+    if (note.n == 0)
+        return;
+    note.generation = ++c->generation;
+    c->result->n_generations++;
+    for (note.rank = 0; note.rank < note.n; note.rank++) {
+        members[note.rank]->has_arrived = false;
+        members[note.rank]->generation = note.generation;
+        say(members[note.rank], &note);
+    }
+}
+
+static struct process *any_running(struct cluster *c)
+{
+    unsigned from = (unsigned)random_below(&c->random, c->n);
+
+    for (unsigned i = 0; i < c->n; i++) {
+        struct process *p = &c->processes[(from + i) % c->n];
+
+        if (p->life == LIFE_RUNS && !p->is_frozen && !p->leaves && p->generation > 0)
+            return p;
+    }
+    return NULL;
+}
+
+static unsigned n_running(const struct cluster *c)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < c->n; i++)
+        n += c->processes[i].life == LIFE_RUNS;
+    return n;
+}
+
+static void kill_one(struct cluster *c, struct process *p)
+{
+    c->left.kills--;
+    c->result->n_killed++;
+    p->is_victim = true;
+    (void)kill(p->pid, SIGKILL);
+}
+
+static void freeze_one(struct cluster *c, struct process *p)
+{
+    p->is_frozen = true;
+    c->result->n_stopped++;
+    (void)kill(p->pid, SIGSTOP);
+}
+
+/* act - one of the things that are still to happen */
+static void act(struct cluster *c)
+{
+    struct process *p = any_running(c);
+
+    if (c->left.joins > 0 && (n_running(c) < 2 || random_below(&c->random, 2) == 0)) {
+        c->left.joins--;
+        c->result->n_joined++;
+        start(c, false);
+        return;
+    }
+    if (p == NULL || n_running(c) < 2)
+        return;
+    if (c->left.kills > 0 && random_below(&c->random, 2) == 0) {
+        kill_one(c, p);
+    } else if (c->left.stops + c->left.thaws > 0) {
+        freeze_one(c, p);
+    } else if (c->left.leaves > 0) {
+        c->left.leaves--;
+        p->leaves = true;
+        (void)kill(p->pid, SIGTERM);
+    } else if (c->left.kills > 0)
+        kill_one(c, p);
+}
+
+static void take_step(struct cluster *c, struct process *p, const struct note *note)
+{
+    struct cluster_result *result = c->result;
+    uint64_t step = note->step;
+
+    result->last_stable = MAX_OF(result->last_stable, note->stable);
+    if (note->hash == 0 || step > CLUSTER_STEPS)
+        return;
+    result->n_steps++;
+    result->n_states += note->state_came;
+    if (result->hash[step] != 0 && result->hash[step] != note->hash && c->plan->exact)
+        fault(c, "two ranks have different values", step);
+    if (!note->state_came && note->stable + 2 != step && step > 1)
+        fault(c, "the step that all have is not the one before the last", step);
+    if (!note->state_came && step != p->last_step + 1)
+        fault(c, "a step came twice, or was left out", step);
+    p->last_step = step;
+    result->hash[step] = note->hash;
+    if (c->next_act > 0 && --c->next_act == 0) {
+        act(c);
+        c->next_act = 5 + (unsigned)random_below(&c->random, 40);
+    }
+}
+
+static void take_death(struct cluster *c, struct process *p)
+{
+    bool replaced;
+    int status = 0;
+
+    p->life = LIFE_GONE;
+    (void)safe_close(p->fd);
+    (void)waitpid(p->pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        c->result->n_finished++;
+        c->result->n_left += p->leaves;
+        c->is_done |= !p->leaves;
+    } else if (!p->is_victim && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+               c->plan->point != 0) {
+        c->left.crashes -= c->left.crashes > 0;
+        c->result->n_crashed++;
+        p->is_victim = true;
+    } else if (!p->is_victim)
+        c->result->n_restarted++;
+    replaced = p->is_victim && !c->is_done;
+    end_generation(c);
+    if (replaced)
+        start(c, false);
+}
+
+static void take_note(struct cluster *c, struct process *p)
+{
+    struct note note;
+    ssize_t n = recv(p->fd, &note, sizeof note, MSG_DONTWAIT);
+
+    if (n < 0 && errno == EAGAIN)
+        return;
+    if (n != (ssize_t)sizeof note) {
+        take_death(c, p);
+        return;
+    }
+    if (note.kind == NOTE_FAILED)
+        (void)snprintf(c->result->error, sizeof c->result->error, "%s", note.text);
+    else if (note.kind == NOTE_STEP)
+        take_step(c, p, &note);
+    else if (c->is_done)
+        say(p, &(struct note){ .kind = NOTE_LEAVING });
+    else {
+        p->has_arrived = true;
+        p->port = note.port;
+        end_generation(c);
+    }
+}
+
+/* thaw_all - the agent's part: who is frozen for so long goes on, or is killed */
+static void thaw_all(struct cluster *c)
+{
+    for (unsigned i = 0; i < c->n; i++) {
+        struct process *p = &c->processes[i];
+
+        if (p->life != LIFE_RUNS || !p->is_frozen)
+            continue;
+        p->is_frozen = false;
+        if (c->left.stops > 0) {
+            c->left.stops--;
+            p->is_victim = true;
+            (void)kill(p->pid, SIGKILL);
+        } else
+            c->left.thaws -= c->left.thaws > 0;
+        (void)kill(p->pid, SIGCONT);
+    }
+}
+
+void cluster_run(const struct cluster_plan *plan, struct cluster_result *ret)
+{
+    enum { QUIET_MS = 50, HANG = 2400 }; /* two minutes */
+    static struct cluster cluster;
+    struct cluster *c = &cluster;
+    unsigned quiet = 0;
+
+    memset(ret, 0, sizeof *ret);
+    *c = (struct cluster){ .plan = plan, .result = ret, .random = plan->seed, .left = *plan };
+    c->next_act = 1 + (unsigned)random_below(&c->random, 20);
+    for (unsigned k = 0; k < plan->ranks; k++)
+        start(c, k + 1 == plan->ranks);
+    while (n_running(c) > 0) {
+        struct pollfd fds[CLUSTER_PROCESSES];
+        int r;
+
+        for (unsigned i = 0; i < c->n; i++)
+            fds[i] =
+                (struct pollfd){ .fd = c->processes[i].life == LIFE_RUNS ? c->processes[i].fd : -1,
+                                 .events = POLLIN };
+        r = poll(fds, c->n, QUIET_MS);
+        for (unsigned i = 0, n = c->n; r > 0 && i < n; i++)
+            if (fds[i].revents != 0)
+                take_note(c, &c->processes[i]);
+        form(c);
+        if (r == 0)
+            thaw_all(c); /* all wait for who is frozen */
+        quiet = r == 0 ? quiet + 1 : 0;
+        if (quiet == HANG) {
+            fault(c, "it stands still", c->generation);
+            for (unsigned i = 0; i < c->n; i++)
+                if (c->processes[i].life == LIFE_RUNS)
+                    (void)kill(c->processes[i].pid, SIGKILL);
+            c->is_done = true;
+        }
+    }
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_group.c - processes that train as a group while they are killed, frozen, told to leave and
+ * joined: each step has the bits of one process alone
+ *
+ * EDL_SEED chooses what happens to them; it is printed. EDL_ROUNDS runs so many (1). */
+#include "tests/unit/group_cluster.h"
+
+#include <math.h>
+
+#include "shared/macro.h"
+#include "tests/unit/seeds.h"
+#include "tests/unit/test.h"
+
+static const struct cluster_plan usual = {
+    .ranks = 3, .steps = 120, .micro_batches = 8, .n_values = 1009, .exact = true
+};
+
+static uint64_t seed(void)
+{
+    static uint64_t state;
+
+    if (state == 0)
+        state = the_seed(1);
+    return ++state;
+}
+
+static struct cluster_result run(struct cluster_plan plan)
+{
+    static struct cluster_result result;
+
+    plan.seed = seed();
+    cluster_run(&plan, &result);
+    if (result.fault[0] != '\0')
+        fail_msg("seed %" PRIu64 ": %s; %s", plan.seed, result.fault, result.error);
+    return result;
+}
+
+static void assert_as_alone(const struct cluster_plan *plan, const struct cluster_result *result)
+{
+    static uint64_t alone[CLUSTER_STEPS + 1];
+
+    cluster_alone(plan, alone);
+    for (unsigned step = 1; step <= plan->steps; step++)
+        if (result->hash[step] != alone[step])
+            fail_msg("step %u differs from that of one process alone", step);
+    assert_int_equal(result->last_stable, plan->steps);
+    assert_int_equal(result->n_restarted, 0);
+}
+
+struct told {
+    uint64_t hash[CLUSTER_STEPS + 1], stable;
+};
+
+static void keep(void *userdata, const struct edl_group_step *step, uint64_t hash)
+{
+    struct told *told = userdata;
+
+    if (hash != 0)
+        told->hash[step->step] = hash;
+    told->stable = step->stable;
+}
+
+TEST(test_alone_it_is_a_group_of_one)
+{
+    static struct told told;
+    static uint64_t alone[CLUSTER_STEPS + 1];
+    struct cluster_model *model = cluster_model_new(&usual);
+    struct edl_group_options options;
+    struct edl_group *group;
+
+    cluster_options(model, &options);
+    assert_int_equal(edl_group_new(NULL, &options, &group), 0);
+    assert_int_equal(cluster_train(group, model, keep, &told), 0);
+    cluster_alone(&usual, alone);
+    assert_memory_equal(told.hash, alone, sizeof alone);
+    assert_int_equal(told.stable, usual.steps);
+    group = edl_group_free(group);
+    cluster_model_free(model);
+}
+
+TEST(test_any_number_of_ranks_has_the_same_bits)
+{
+    for (unsigned ranks = 1; ranks <= 6; ranks++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.ranks = ranks;
+        plan.steps = 20;
+        plan.micro_batches = ranks == 6 ? 4 : 8; /* two ranks have nothing to do */
+        plan.n_values = ranks == 5 ? 4 : 1009;   /* one rank owns no value */
+        result = run(plan);
+        assert_as_alone(&plan, &result);
+        assert_int_equal(result.n_finished, ranks);
+        assert_int_equal(result.n_steps, ranks * plan.steps);
+    }
+}
+
+TEST(test_killed_ranks_take_nothing_along)
+{
+    uint64_t rounds = number_from_environment("EDL_ROUNDS", 1);
+
+    for (uint64_t i = 0; i < rounds; i++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.steps = 400;
+        plan.kills = 12;
+        result = run(plan);
+        assert_as_alone(&plan, &result);
+        assert_in_range(result.n_killed, 6, 12);
+        print_message("%u kills, %u generations, %u states given\n", result.n_killed,
+                      result.n_generations, result.n_states);
+    }
+}
+
+TEST(test_a_rank_may_die_at_each_point_of_the_protocol)
+{
+    for (int point = 1; point < GROUP_POINTS; point++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.point = (enum group_point)point;
+        plan.crashes = 4 * (unsigned)number_from_environment("EDL_ROUNDS", 1);
+        plan.kills = 3; /* so that some come late, and take a state */
+        plan.steps = 150;
+        result = run(plan);
+        assert_as_alone(&plan, &result);
+        print_message("point %d: %u crashes, %u generations, %u states given\n", point,
+                      result.n_crashed, result.n_generations, result.n_states);
+        assert_in_range(result.n_crashed, 1, CLUSTER_PROCESSES);
+    }
+}
+
+TEST(test_ranks_come_and_go)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.ranks = 2;
+    plan.joins = 4;
+    plan.leaves = 3;
+    plan.kills = 3;
+    plan.steps = 500;
+    result = run(plan);
+    assert_as_alone(&plan, &result);
+    assert_in_range(result.n_left, 1, 3);
+    assert_int_equal(result.n_joined, 4);
+}
+
+TEST(test_a_frozen_rank_is_waited_for_or_replaced)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.stops = 3;
+    plan.thaws = 3;
+    plan.steps = 300;
+    result = run(plan);
+    assert_as_alone(&plan, &result);
+    assert_int_equal(result.n_stopped, 6);
+}
+
+TEST(test_floats_are_alike_in_all_ranks)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.exact = false;
+    plan.kills = 4;
+    result = run(plan);
+    assert_int_equal(result.last_stable, plan.steps);
+    assert_int_equal(result.n_restarted, 0);
+}
+
+TEST(test_a_rank_with_another_network_is_told)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.ranks = 2;
+    plan.other_values = 1;
+    result = run(plan);
+    assert_int_equal(result.n_finished, 0);
+    assert_non_null(strstr(result.error, "values in a gradient"));
+}
+
+TEST(test_a_stranger_without_the_secret_is_no_rank)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.ranks = 2;
+    plan.other_secret = true;
+    result = run(plan);
+    assert_non_null(strstr(result.error, "does not know the secret"));
+}
+
+TEST(test_what_is_no_number_is_told_before_it_is_added)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.bad_step = 7;
+    plan.ranks = 1;
+    result = run(plan);
+    assert_string_equal(result.error,
+                        "step 7, rank 0, micro-batch 0: value 2 of the gradient of \"second\" is "
+                        "nan; lower the learning rate, or clip the gradients");
+    assert_int_equal(result.hash[7], 0);
+}
