@@ -42,6 +42,7 @@ struct notices {
     char mark[20];          /* of this cluster, in each number */
     char host[256];
     struct notice_figures figures;
+    bool looked[NOTICE_CHANNELS], lacks[NOTICE_CHANNELS]; /* in this turn; what was seen */
     bool told_lack[NOTICE_CHANNELS];
     bool told_full;
 };
@@ -56,44 +57,63 @@ static struct outbox_rules rules_of(const struct scheduler *scheduler)
 
 /* --- what is due becomes messages --- */
 
-/* lacks - what is needed to send is not there; said once, until it was there again */
+/* lacks - what is needed to send is not there; said once, until it was there again. Looked at once
+ * in a turn */
 static bool lacks(struct notices *notices, enum notice_channel channel)
 {
     struct scheduler *scheduler = notices->scheduler;
     struct edl_error error = { 0 };
 
-    if (notice_means(&scheduler->options.notices, channel, &error) == 0) {
-        notices->told_lack[channel] = false;
-        return false;
-    }
-    if (!notices->told_lack[channel]) {
-        notices->told_lack[channel] = true;
+    if (notices->looked[channel])
+        return notices->lacks[channel];
+    notices->looked[channel] = true;
+    notices->lacks[channel] = notice_means(&scheduler->options.notices, channel, &error) < 0;
+    if (notices->lacks[channel] && !notices->told_lack[channel])
         effect_event(scheduler->cluster, clock_instant(), NULL, "", "notices-off",
                      "owners of jobs are not told by %s: %s; %s", channel_names[channel],
                      error.text, error.remedy);
-    }
-    return true;
+    notices->told_lack[channel] = notices->lacks[channel];
+    return notices->lacks[channel];
 }
 
-static void add(struct notices *notices, enum notice_channel channel, const char *user,
-                const char *target, const char *line)
+static void tell_full(struct notices *notices, const char *user)
 {
-    struct scheduler *scheduler = notices->scheduler;
+    if (!notices->told_full)
+        effect_event(notices->scheduler->cluster, clock_instant(), NULL, "", "notices-dropped",
+                     "too many notices of %s wait to be sent: the next ones are dropped", user);
+    notices->told_full = true;
+}
+
+/* of one turn many may be to one target: what has no room in its message is not even written */
+static char *write_notice(const struct notices *notices, const struct effect *effect)
+{
+    json_t *json = notice_to_json(effect->job, (enum notify_event)effect->id, effect->array,
+                                  notices->mark, clock_instant());
+    char *line = json_dumps(json, JSON_COMPACT);
+
+    json_decref(json);
+    return line != NULL ? line : xstrdup("");
+}
+
+static void add(struct notices *notices, const struct effect *effect, enum notice_channel channel,
+                const char *target)
+{
+    const char *user = effect->job->user;
+    _cleanup_free_ char *line = NULL;
 
     if (lacks(notices, channel)) {
         notices->figures.dropped++;
         return;
     }
-    if (outbox_add(notices->outbox, channel, user, target, line, clock_instant().wall_us)) {
+    if (outbox_wants(notices->outbox, channel, user, target))
+        line = write_notice(notices, effect);
+    if (outbox_add(notices->outbox, channel, user, target, line != NULL ? line : "",
+                   clock_instant().wall_us)) {
         notices->told_full = false;
         return;
     }
     notices->figures.dropped++;
-    if (notices->told_full)
-        return;
-    notices->told_full = true;
-    effect_event(scheduler->cluster, clock_instant(), NULL, "", "notices-dropped",
-                 "too many notices of %s wait to be sent: the next ones are dropped", user);
+    tell_full(notices, user);
 }
 
 static char *join_mails(char *const *mails)
@@ -109,38 +129,33 @@ static char *join_mails(char *const *mails)
     return text;
 }
 
+/* effect: a copy, as telling of it may add effects, which moves their list */
 static void take(struct notices *notices, const struct effect *effect)
 {
     const struct job_notify *notify = effect->job->spec->notify;
-    _cleanup_free_ char *user = xstrdup(effect->job->user), *mails = NULL, *line = NULL;
-    _cleanup_free_ char *webhook = notify->webhook != NULL ? xstrdup(notify->webhook) : NULL;
-    json_t *json = notice_to_json(effect->job, (enum notify_event)effect->id, effect->array,
-                                  notices->mark, clock_instant());
+    _cleanup_free_ char *mails = notify->mails != NULL ? join_mails(notify->mails) : NULL;
 
-    line = json_dumps(json, JSON_COMPACT);
-    json_decref(json);
-    if (line == NULL)
-        return;
-    if (notify->mails != NULL)
-        mails = join_mails(notify->mails);
     if (mails != NULL)
-        add(notices, NOTICE_MAIL, user, mails, line);
-    if (webhook != NULL)
-        add(notices, NOTICE_WEBHOOK, user, webhook, line);
+        add(notices, effect, NOTICE_MAIL, mails);
+    if (notify->webhook != NULL)
+        add(notices, effect, NOTICE_WEBHOOK, notify->webhook);
 }
 
-/* Telling of it may add effects, which moves the list. */
 void notices_gather(struct scheduler *scheduler)
 {
-    size_t n;
+    struct notices *notices = scheduler->notices;
+    size_t n, n_now;
+    const struct effect *effects = cluster_effects(scheduler->cluster, &n);
 
-    (void)cluster_effects(scheduler->cluster, &n);
+    memset(notices->looked, 0, sizeof notices->looked);
     for (size_t i = 0; i < n; i++) {
-        size_t n_now;
-        const struct effect *effects = cluster_effects(scheduler->cluster, &n_now);
+        struct effect effect;
 
-        if (effects[i].kind == EFFECT_NOTICE)
-            take(scheduler->notices, &effects[i]);
+        if (effects[i].kind != EFFECT_NOTICE)
+            continue;
+        effect = effects[i];
+        take(notices, &effect);
+        effects = cluster_effects(scheduler->cluster, &n_now);
     }
 }
 

@@ -33,7 +33,7 @@ struct outbox {
     struct outbox_message *messages; /* owned list, by number */
     struct outbox_queue *queues;     /* uthash; owned */
     struct sender *senders;          /* uthash; owned */
-    size_t n_waiting, n_sending;
+    size_t n_waiting, n_sending, n_bytes;
     bool has_changes;
     uint64_t last_id;
 };
@@ -154,6 +154,7 @@ static void append(struct outbox *outbox, struct outbox_message *message)
     DL_APPEND2(message->queue->messages, message, queue_prev, queue_next);
     message->queue->sender->n_messages++;
     outbox->n_waiting++;
+    outbox->n_bytes += strlen(message->notices);
     outbox->last_id = MAX_OF(outbox->last_id, message->id);
 }
 
@@ -189,11 +190,17 @@ static void change(struct outbox *outbox, struct outbox_message *message)
     outbox->has_changes = true;
 }
 
-static void join(struct outbox_message *message, const char *notice)
+static bool has_room(const struct outbox *outbox, const struct outbox_message *message)
+{
+    return (message == NULL || message->n_notices < OUTBOX_NOTICES_MAX) &&
+           outbox->n_bytes < OUTBOX_BYTES;
+}
+
+static void join(struct outbox *outbox, struct outbox_message *message, const char *notice)
 {
     size_t n = strlen(message->notices), more = strlen(notice);
 
-    if (message->n_notices == OUTBOX_NOTICES_MAX) {
+    if (!has_room(outbox, message) || more == 0) {
         message->n_more++;
         return;
     }
@@ -201,6 +208,7 @@ static void join(struct outbox_message *message, const char *notice)
     memcpy(message->notices + n, notice, more);
     memcpy(message->notices + n + more, "\n", 2);
     message->n_notices++;
+    outbox->n_bytes += more + 1;
 }
 
 /* gathering - the message that a notice joins; NULL: it needs one of its own */
@@ -213,6 +221,12 @@ static struct outbox_message *gathering(const struct outbox *outbox, enum notice
     struct outbox_message *last = queue != NULL ? queue->messages->queue_prev : NULL;
 
     return last != NULL && !last->tried ? last : NULL;
+}
+
+bool outbox_wants(const struct outbox *outbox, enum notice_channel channel, const char *user,
+                  const char *target)
+{
+    return has_room(outbox, gathering(outbox, channel, user, target));
 }
 
 bool outbox_add(struct outbox *outbox, enum notice_channel channel, const char *user,
@@ -235,7 +249,7 @@ bool outbox_add(struct outbox *outbox, enum notice_channel channel, const char *
                                             .due_wall_us = now_wall_us };
         append(outbox, message);
     }
-    join(message, notice);
+    join(outbox, message, notice);
     change(outbox, message);
     return true;
 }
@@ -321,6 +335,7 @@ static void let_go(struct outbox *outbox, struct outbox_message *message)
     }
     message->gone = true;
     outbox->n_waiting--;
+    outbox->n_bytes -= strlen(message->notices);
     change(outbox, message);
 }
 

@@ -20,14 +20,15 @@ struct outbox;
 
 enum notice_channel { NOTICE_MAIL, NOTICE_WEBHOOK, NOTICE_CHANNELS };
 
-#define OUTBOX_NOTICES_MAX 50    /* of one message; of more it has the number */
-#define OUTBOX_USER_MAX 100      /* messages of a user */
-#define OUTBOX_MAX 2000          /* messages of all */
-#define OUTBOX_AT_ONCE 8         /* that are being sent */
-#define OUTBOX_USER_AT_ONCE 2    /* of them, of one user */
-#define OUTBOX_BURST 20          /* messages of a user that come at once */
-#define OUTBOX_AGE_S (24 * 3600) /* then it is dropped */
-#define OUTBOX_BACKOFF_S 10      /* after the first try; twice as long after each */
+#define OUTBOX_NOTICES_MAX 50           /* of one message; of more it has the number */
+#define OUTBOX_USER_MAX 100             /* messages of a user */
+#define OUTBOX_MAX 2000                 /* messages of all */
+#define OUTBOX_BYTES ((size_t)16 << 20) /* of the notices of all */
+#define OUTBOX_AT_ONCE 8                /* that are being sent */
+#define OUTBOX_USER_AT_ONCE 2           /* of them, of one user */
+#define OUTBOX_BURST 20                 /* messages of a user that come at once */
+#define OUTBOX_AGE_S (24 * 3600)        /* then it is dropped */
+#define OUTBOX_BACKOFF_S 10             /* after the first try; twice as long after each */
 #define OUTBOX_BACKOFF_MOST_S 1800
 
 struct outbox_rules {
@@ -69,6 +70,11 @@ void outbox_resume(struct outbox *outbox, uint64_t id);
 /* outbox_add - a notice, one line of JSON. false: there is no room for a message of that user */
 bool outbox_add(struct outbox *outbox, enum notice_channel channel, const char *user,
                 const char *target, const char *notice, uint64_t now_wall_us);
+
+/* outbox_wants - what such a notice says would be kept: else outbox_add takes "" as well, and it is
+ * a number alone */
+bool outbox_wants(const struct outbox *outbox, enum notice_channel channel, const char *user,
+                  const char *target);
 
 /* outbox_take - one that is to be sent now, and is being sent from then on; NULL: none is, or
  * enough are. Only messages whose contents are stored are given */

@@ -241,6 +241,29 @@ TEST(test_room_is_bounded)
     (void)outbox_free(outbox);
 }
 
+/* Beyond so many bytes of all there are numbers alone. */
+TEST(test_bytes_are_bounded)
+{
+    struct outbox *outbox = outbox_new();
+    char big[100001], target[16];
+    size_t n = 0;
+
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    for (int i = 0; i < 1000; i++) {
+        (void)snprintf(target, sizeof target, "t%d", i / 10);
+        n += outbox_wants(outbox, NOTICE_WEBHOOK, "ann", target);
+        assert_true(add(outbox, "ann", target, big, START));
+    }
+    assert_in_range(n * 100001, OUTBOX_BYTES, OUTBOX_BYTES + 100001);
+    assert_int_equal(outbox_find(outbox, 99)->n_notices, 0);
+    assert_int_equal(outbox_find(outbox, 99)->n_more, 10);
+    stored(outbox);
+    outbox_sent(outbox, take(outbox, START));
+    assert_true(outbox_wants(outbox, NOTICE_WEBHOOK, "ann", "t98"));
+    (void)outbox_free(outbox);
+}
+
 static struct outbox_message of_before(uint64_t id, const char *notices)
 {
     return (struct outbox_message){ .id = id,
