@@ -99,8 +99,10 @@ wait "$scheduler" || true
 mv "$work/gate" "$work/old-gate"
 timeout 60 sh -c "echo >'$work/old-gate'" & # the one of before goes on
 scheduler --mailer "$work/sendmail"
-await 120 'the mail is there' mails 1
+called=$((called + 1))
+await 120 'the mailer is called again' is_called
 await 120 'nothing waits' metric_is edl_notices_waiting 0
+await 120 'the mail is there' mails 1
 [ "$(ids | sort -u)" = "$before" ] || fail "its number was $before, and then $(ids)"
 has 'job lost ('
 end "$scheduler"

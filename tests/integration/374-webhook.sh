@@ -29,7 +29,7 @@ log_says() { grep -qF -- "$1" "$work/scheduler.log"; }
 scheduler --webhook-allow 127.0.0.1 --notify-timeout 2s --notify-tries 2
 over flaky "$base/flaky"
 over good "$base/200?secret=abc&x=%7B1%2C2%7D"
-over gone "$base/404"
+over gone "$base/404?secret=abc"
 over moved "$base/302"
 over silent "$base/hang"
 over many "$base/200/many" --array 0-99

@@ -162,6 +162,9 @@ TEST(test_notify_of_a_document)
     assert_true(job_spec_equal(spec, copy));
     copy->notify->mails[1][0] = 'x';
     assert_false(job_spec_equal(spec, copy));
+    back->notify->each = false;
+    assert_false(job_spec_equal(spec, back));
+    back->notify->each = true;
     back->notify->on = NOTIFY_END;
     assert_false(job_spec_equal(spec, back));
     assert_true(job_spec_bytes(spec) > sizeof *spec + 4 * 32);
