@@ -117,6 +117,20 @@ await 120 'the failure is told' grep -qF 'notice-failed: 1 notice of admin to an
 rm "$work/broken"
 end "$scheduler"
 
+# a server of mail, by SMTP
+if [ -x /usr/bin/curl ]; then
+    mkdir "$work/smtp"
+    begin smtp 'takes mails' "$python" "$EDL_SOURCE_DIR/tests/lib/smtp_receiver.py" "$work/smtp"
+    scheduler --mailer "smtp://127.0.0.1:$(cat "$work/smtp/port")" --mail-from edl@lab.example
+    submit --name served --mail-type END --mail-user ann@lab.example,bob
+    edl kill served >/dev/null
+    await 120 'the server has it' test -e "$work/smtp/1.mail"
+    tr -d '\r' <"$work/smtp/1.mail" | head -n 6 | cmp - <(
+        printf '%s\n' 'MAIL FROM:<edl@lab.example>' 'RCPT TO:<ann@lab.example>' 'RCPT TO:<bob@lab.example>' '' 'From: EDL <edl@lab.example>' 'To: ann@lab.example,'
+    ) || fail "the mail is $(cat "$work/smtp/1.mail")"
+    end "$scheduler"
+fi
+
 # no mailer: the submitter is told, the log and the events once
 scheduler --mailer "$work/no-such-program"
 for i in 1 2 3; do
