@@ -7,6 +7,7 @@
 
 #include "scheduler/core/base/queue_rules.h"
 #include "simulator/fault_profiles.h"
+#include "shared/job_notify.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define LABEL_DISK "disk"
@@ -249,6 +250,8 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
         use_gpus(spec, ret_work, seed, number);
     else
         *ret_spec = job_of_family(seed, number, spec, ret_work);
+    (*ret_spec)->notify = xcalloc(1, sizeof *(*ret_spec)->notify);
+    (*ret_spec)->notify->on = number % 3 == 0 ? NOTIFY_END : NOTIFY_END | NOTIFY_FAIL;
     if (schedule->pins)
         schedule_pin_roles(*ret_spec, schedule->n_nodes, stream_of(seed, "pins", number));
 }

@@ -567,7 +567,7 @@ struct truth_job {
     bool killed;        /* committed: and it was not ending in another way already */
     uint64_t killed_us; /* when that was committed */
     uint64_t started_us, ended_us, parked_us; /* parked: the last time; 0: never */
-    uint32_t resizes;
+    uint32_t resizes, n_notices;              /* n_notices: committed, of its end */
     uint64_t cpu_now, cpu_since_us, cpu_used_us;
     struct message *waiters; /* owned: lease polls that wait at the server */
 };

@@ -427,6 +427,16 @@ static void look_at_gang(struct truth_job *truth)
     truth->gang_complete = true;
 }
 
+/* Of each end there is one notice, in the very commit that ends the job, and of nothing else. */
+static void check_notice(struct sim *sim, const struct truth_job *truth, const struct job *job)
+{
+    uint32_t due = job->spec->notify != NULL && job_state_is_final(job->state);
+
+    if (truth->n_notices != due)
+        violate(sim, "notice", "job %s is %s, and so often its end was told: %u", truth->name,
+                job_state_to_string(job->state), truth->n_notices);
+}
+
 static void commit_job(struct sim *sim, const struct job *job)
 {
     struct truth_job *truth = ledger_job(sim, job->id);
@@ -460,6 +470,7 @@ static void commit_job(struct sim *sim, const struct job *job)
     if (job->state == JOB_SUCCEEDED)
         ledger_check_records(sim, truth, job);
     check_failed(sim, truth);
+    check_notice(sim, truth, job);
 }
 
 static void note_data(struct sim *sim, struct truth_job *truth)
@@ -486,6 +497,8 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
     for (size_t i = 0; i < n; i++)
         if (effects[i].kind == EFFECT_EVENT)
             commit_event(sim, &effects[i]);
+        else if (effects[i].kind == EFFECT_NOTICE && ledger_job(sim, effects[i].job->id) != NULL)
+            ledger_job(sim, effects[i].job->id)->n_notices++;
     apply_pending(sim, false);
     for (size_t i = 0; i < n; i++)
         if (effects[i].kind == EFFECT_SAVE_PROCESS)

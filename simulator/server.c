@@ -174,6 +174,9 @@ static void write_store(struct sim *sim, const struct effect *effects, size_t n)
 {
     struct server *server = &sim->server;
 
+    for (size_t i = 0; sim->config.mutant == SIM_MUTANT_NOTICE_LOST && i < n; i++)
+        if (effects[i].kind == EFFECT_NOTICE && random_below(&server->random, 2) == 0)
+            ((struct effect *)&effects[i])->kind = EFFECT_MEMBERSHIP; /* why: it is spoiled */
     if (sim->config.mutant == SIM_MUTANT_STORE_LOSES_RECORD) {
         struct effect *kept = xcalloc(n, sizeof *kept);
         size_t n_kept = 0;

@@ -67,6 +67,7 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_STARTS_FORGOTTEN] = "starts-forgotten",
     [SIM_MUTANT_NOBODY_SPARED] = "nobody-spared",
     [SIM_MUTANT_PARKED_UNASKED] = "parked-unasked",
+    [SIM_MUTANT_NOTICE_LOST] = "notice-lost",
     [SIM_MUTANT_PARKED_FORGOTTEN] = "parked-forgotten",
     [SIM_MUTANT_COST_OVERRATED] = "cost-overrated",
     [SIM_MUTANT_STALL_IGNORED] = "stall-ignored",

@@ -103,6 +103,7 @@ enum sim_mutant {
     SIM_MUTANT_PROMISE_FORGOTTEN,  /* a restarted agent does not know who promised to be alive */
     SIM_MUTANT_SILENT_FROZEN,      /* agents take what is frozen for silent */
     SIM_MUTANT_PARKED_UNASKED,     /* the core is told that each job may be parked */
+    SIM_MUTANT_NOTICE_LOST,        /* now and then an end is committed without its notice */
     SIM_MUTANT_PARKED_FORGOTTEN,   /* a job that was parked is taken out of the queue */
     _SIM_MUTANT_MAX,
 };

@@ -101,6 +101,7 @@ static const struct mutant_case {
     { SIM_MUTANT_PROMISE_FORGOTTEN, "alive", "alive", "in spite of its promise", 27, 100 },
     { SIM_MUTANT_SILENT_FROZEN, "alive", "alive", "was frozen", 2, 100 },
     { SIM_MUTANT_PARKED_UNASKED, "none", "parked", "could not go on", 3, 100 },
+    { SIM_MUTANT_NOTICE_LOST, "none", "notice", "its end was told", 1, 20 },
     { SIM_MUTANT_PARKED_FORGOTTEN, "none", "parked", "forgotten", 9, 100 },
     { SIM_MUTANT_COST_OVERRATED, "none", "growth", NULL, 2, 20 },
 };
