@@ -182,6 +182,69 @@ struct group_member_place group_member_place(const struct group_member *m)
     return (struct group_member_place){ m->numbers.steps, m->numbers.epoch, m->numbers.place };
 }
 
+uint32_t group_member_micro_batches(const struct group_member *m)
+{
+    return m->config.micro_batches;
+}
+
+/* ---- checkpoints ---- */
+
+static uint32_t average_values(const struct group_member *m)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < m->n_averages; i++)
+        n += learner_values_of(m->learner, m->averages[i]);
+    return (uint32_t)n;
+}
+
+float *group_member_averages(const struct group_member *m, uint32_t *ret_n)
+{
+    float *ret, *at;
+
+    *ret_n = average_values(m);
+    ret = at = xcalloc(*ret_n + 1u, sizeof *ret);
+    for (uint32_t i = 0; i < m->n_averages; i++) {
+        const size_t n = learner_values_of(m->learner, m->averages[i]);
+
+        memcpy(at, m->learner->host_values[m->averages[i]], n * sizeof *at);
+        at += n;
+    }
+    return ret;
+}
+
+int group_member_restore(struct group_member *m, struct table *table, uint64_t epoch,
+                         uint64_t place, const float *averages, uint32_t n_averages,
+                         struct edl_error *error)
+{
+    const size_t block = table_shape(m->table)->total_values * sizeof(float);
+    size_t n, n_own;
+    const uint64_t *touched = table_touched(table, &n);
+    uint64_t *own = table_touched(m->table, &n_own);
+
+    if (!declaration_equal(table_declaration(table), &m->declaration) || n != n_own ||
+        n_averages != average_values(m))
+        return edl_error_set(error, -EINVAL, "it is of another network, or of other rates");
+    if (place >= sample_set_n(m->config.samples))
+        return edl_error_set(error, -EINVAL, "it is of more samples than there are");
+    memcpy(table_values(m->table), table_values(table), block);
+    for (uint32_t s = 0; s < table_n_slots(m->table); s++)
+        memcpy(table_slot(m->table, s), table_slot(table, s), block);
+    memcpy(own, touched, n * sizeof *own);
+    for (uint32_t i = 0; i < m->n_averages; i++) {
+        const size_t n_values = learner_values_of(m->learner, m->averages[i]);
+
+        memcpy(m->learner->host_values[m->averages[i]], averages, n_values * sizeof *averages);
+        averages += n_values;
+    }
+    m->numbers = (struct numbers){ .steps = table_updates(table),
+                                   .epoch = epoch,
+                                   .place = place,
+                                   .updates = table_updates(table),
+                                   .samples = table_samples(table) };
+    return group_member_state_came(m, error);
+}
+
 /* ---- samples ---- */
 
 static uint64_t batch_of(const struct group_member *m)
@@ -261,15 +324,15 @@ int group_member_gradient(struct group_member *m, uint64_t micro_batch, float *g
     if (n == 0)
         return 0;
     network_learner_set_lesson(m->learner, (uint32_t)m->numbers.epoch, 0);
-    network_learner_clear(m->learner);
     keep_averages(m);
     r = network_learner_gradient(m->learner, m->config.samples, m->indices, n,
                                  step_seed(m->config.seed, &place), error);
     if (r >= 0)
         r = network_learner_sums(m->learner, &sums, error);
-    for (uint32_t d = 0; r >= 0 && d < m->declaration.n_params; d++)
-        for (uint64_t k = 0; k < m->buckets[d].n_values; k++)
-            *gradient++ += sums[d][k];
+    for (uint32_t d = 0; r >= 0 && d < m->declaration.n_params; d++) {
+        tensor_ops_f32()->add(sums[d], m->buckets[d].n_values, gradient);
+        gradient += m->buckets[d].n_values;
+    }
     if (r >= 0)
         take_ways(m, gradient);
     return r;

@@ -76,6 +76,16 @@ const struct group_member_bucket *group_member_buckets(const struct group_member
 const struct group_member_part *group_member_parts(const struct group_member *member,
                                                    uint64_t *ret_n);
 struct group_member_place group_member_place(const struct group_member *member);
+uint32_t group_member_micro_batches(const struct group_member *member);
+
+/* group_member_averages - all of them, one after the other; *ret_n of them, the caller's (free) */
+float *group_member_averages(const struct group_member *member, uint32_t *ret_n);
+
+/* group_member_restore - the state that a checkpoint has; the table is of all values
+ * -EINVAL: it is of another network, or of other numbers. */
+int group_member_restore(struct group_member *member, struct table *table, uint64_t epoch,
+                         uint64_t place, const float *averages, uint32_t n_averages,
+                         struct edl_error *error);
 
 /* group_member_steps - of a training of so many epochs */
 uint64_t group_member_steps(const struct group_member *member, uint64_t epochs);

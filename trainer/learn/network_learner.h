@@ -41,8 +41,8 @@ struct network_learner_config {
     uint32_t batch;
     uint32_t push_every;
     uint64_t dropout_seed; /* the job's: step_seed.h */
-    bool all_dense;        /* no parameter is sparse, and gradients are always summed: for a group
-                              whose members keep whole values (network_declare_dense) */
+    bool all_dense;        /* no parameter is sparse: for a group whose members keep whole values
+                              (network_declare_dense) */
     exchange_fn exchange;
     void *exchange_userdata;
     bool synchronous; /* others push while this one trains nothing: values are pulled anew */
@@ -72,9 +72,12 @@ struct network_learner *network_learner_free(struct network_learner *learner);
 void network_learner_set_lesson(struct network_learner *learner, uint32_t pass, uint64_t lesson);
 
 /* network_learner_gradient - adds the gradient of a micro-batch, samples indices[n] of the set, to
- * the sums; the only place from which gradients leave seed: of its dropout (step_seed). A set of
- * one micro-batch, without all_dense, has its gradient in place of sums. -EINVAL, -ENOMEM: as
- * plan_batch; -EDOM, -EIO: as network_learner_train. */
+ * the sums; the only place from which gradients leave
+ *
+ * seed: of its dropout (step_seed). With a push_every of 1 nothing is summed: the gradient takes
+ * the place of the one before. -EINVAL, -ENOMEM: as plan_batch; -EDOM, -EIO: as
+ * network_learner_train.
+ */
 int network_learner_gradient(struct network_learner *learner, const struct sample_set *samples,
                              const uint64_t *indices, uint32_t n, uint64_t seed,
                              struct edl_error *error);

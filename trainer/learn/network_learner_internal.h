@@ -65,7 +65,7 @@ void learner_upload_values(const struct network_learner *l, bool dense_only);
 /* learner_sums - gradients are summed over micro-batches; else that of the only one is the sum */
 static inline bool learner_sums(const struct network_learner *l)
 {
-    return l->config.push_every > 1 || l->config.all_dense;
+    return l->config.push_every > 1;
 }
 
 /* learner_check_backend - a device that has failed stays so, and what came from it is nothing; -EIO

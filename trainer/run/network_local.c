@@ -48,14 +48,14 @@ void study_close(struct study *s)
     network_file_close(&s->file);
 }
 
-static uint64_t batch_of(const struct study *s)
+uint64_t study_batch(const struct study *s)
 {
     if (s->job->batch > 0)
         return s->job->batch;
     return s->network->settings.batch_size >= 1 ? (uint64_t)s->network->settings.batch_size : 32;
 }
 
-static uint64_t passes_of(const struct study *s)
+uint64_t study_passes(const struct study *s)
 {
     if (s->job->passes != UINT64_MAX)
         return s->job->passes;
@@ -192,7 +192,7 @@ static void add_to_average(void *userdata)
 static int open_learner(struct study *s, struct edl_error *error)
 {
     struct network_learner_config config = { .network = s->network,
-                                             .batch = (uint32_t)batch_of(s),
+                                             .batch = (uint32_t)study_batch(s),
                                              .push_every = (uint32_t)s->job->push_every,
                                              .dropout_seed = seed_of(s->job),
                                              .on_batch = tell_batch,
@@ -286,20 +286,18 @@ static int open_data(struct study *s, struct edl_error *error)
 /* A training that goes on has a pass to train. */
 static int check_passes(const struct study *s, struct edl_error *error)
 {
-    if (s->job->start_pass == 0 || s->job->start_pass < passes_of(s))
+    if (s->job->start_pass == 0 || s->job->start_pass < study_passes(s))
         return 0;
     (void)edl_error_set(error, -EINVAL,
                         "--start_pass is %" PRIu64 " and the number of passes %" PRIu64
                         ": none is left",
-                        s->job->start_pass, passes_of(s));
+                        s->job->start_pass, study_passes(s));
     return edl_error_remedy(error,
                             "passes are counted from 0: --num_passes=%" PRIu64 " trains one more",
                             s->job->start_pass + 1);
 }
 
-/* study_read - files only: what can be wrong with them is told before a server is asked for
- * anything. The network comes first: which data it needs is said of one that is there. */
-static int study_read(struct study *s, const struct network_job *job, struct edl_error *error)
+int study_read(struct study *s, const struct network_job *job, struct edl_error *error)
 {
     int r;
 
@@ -440,7 +438,7 @@ static size_t piece_of(const struct study *s, uint64_t batches)
     const uint64_t group = s->job->push_every;
     const uint64_t groups = batches / group + (batches % group > 0);
 
-    return batches == 0 ? sample_set_n(s->data.train) : groups * group * batch_of(s);
+    return batches == 0 ? sample_set_n(s->data.train) : groups * group * study_batch(s);
 }
 
 /* next_stop - the next sample behind `position` before which there is a save or a test */
@@ -495,7 +493,7 @@ static int train_samples(struct study *s, uint64_t pass, struct edl_error *error
     return r;
 }
 
-static bool shuffles(const struct study *s)
+bool study_shuffles(const struct study *s)
 {
     return s->job->shuffle != UINT64_MAX ? s->job->shuffle > 0 : s->network->settings.shuffle != 0;
 }
@@ -503,13 +501,13 @@ static bool shuffles(const struct study *s)
 /* The order of a pass follows from that of the pass before. */
 static void shuffle(const struct study *s, uint64_t pass)
 {
-    if (shuffles(s))
+    if (study_shuffles(s))
         sample_set_shuffle(s->data.train, seed_of(s->job) + pass * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static uint64_t batches_of_pass(const struct study *s)
 {
-    return (sample_set_n(s->data.train) + batch_of(s) - 1) / batch_of(s);
+    return (sample_set_n(s->data.train) + study_batch(s) - 1) / study_batch(s);
 }
 
 static bool tests_behind_pass(const struct study *s)
@@ -535,7 +533,8 @@ static int train_pass(struct study *s, uint64_t pass, struct edl_error *error)
     r = pull_to_use(s, error);
     if (r >= 0 && tests_behind_pass(s))
         r = test(s, error);
-    if (r >= 0 && saves(s) && ((pass + 1) % s->job->saving_period == 0 || pass + 1 == passes_of(s)))
+    if (r >= 0 && saves(s) &&
+        ((pass + 1) % s->job->saving_period == 0 || pass + 1 == study_passes(s)))
         r = save(s, pass, 0, error);
     return r < 0 ? r : put_back(s, error);
 }
@@ -586,10 +585,10 @@ int network_train(const struct network_job *job, struct edl_error *error)
                     " batch%s: there is no test but the one before",
                     job->test_period, batches_of_pass(&s), PLURAL_ES(batches_of_pass(&s)));
     if (r >= 0)
-        progress_ahead(&s.progress, passes_of(&s) - job->start_pass, sample_set_n(s.data.train));
-    for (uint64_t pass = job->start_pass; r >= 0 && pass < passes_of(&s); pass++) {
+        progress_ahead(&s.progress, study_passes(&s) - job->start_pass, sample_set_n(s.data.train));
+    for (uint64_t pass = job->start_pass; r >= 0 && pass < study_passes(&s); pass++) {
         r = train_pass(&s, pass, error);
-        if (r >= 0 && pass + 1 < passes_of(&s))
+        if (r >= 0 && pass + 1 < study_passes(&s))
             r = check_stop(&s, error);
     }
     study_close(&s);
@@ -651,7 +650,7 @@ int network_infer(const struct network_job *job, struct edl_error *error)
 static int train_batches(struct study *s, uint64_t batches, uint64_t *ret_samples,
                          struct edl_error *error)
 {
-    const size_t n = sample_set_n(s->data.train), batch = (size_t)batch_of(s);
+    const size_t n = sample_set_n(s->data.train), batch = (size_t)study_batch(s);
     size_t position = 0;
     int r = 0;
 
@@ -684,7 +683,8 @@ int network_time(const struct network_job *job, struct edl_error *error)
         const double ms = (double)(clock_read_us(CLOCK_MONOTONIC) - before_us) / 1e3;
 
         printf("%" PRIu64 " batch%s of %" PRIu64 ": %.3f ms a batch, %.0f samples/s\n", batches,
-               PLURAL_ES(batches), batch_of(&s), ms / (double)batches, (double)samples / ms * 1e3);
+               PLURAL_ES(batches), study_batch(&s), ms / (double)batches,
+               (double)samples / ms * 1e3);
     }
     study_close(&s);
     return r;

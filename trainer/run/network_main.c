@@ -15,6 +15,7 @@
 #include "trainer/run/network_local.h"
 #include "trainer/model/network_python.h"
 #include "trainer/run/options.h"
+#include "trainer/run/trainer_collective.h"
 #include "trainer/parameters/block_placement.h"
 
 static const char usage[] =
@@ -58,7 +59,8 @@ bool network_main_wants(int argc, char **argv)
     const bool alone = has(argc, argv, "--local") || has(argc, argv, "--servers") ||
                        has(argc, argv, "--data") || getenv("EDL_SOCKET") == NULL;
 
-    return command_of(argc, argv) > 0 || (alone && has(argc, argv, "--config"));
+    return command_of(argc, argv) > 0 || has(argc, argv, "--collective") ||
+           (alone && has(argc, argv, "--config"));
 }
 
 /* begin_behind - with start_pass: the pass before, unless another model is named. Trainers that do
@@ -149,7 +151,7 @@ static int run(const struct network_job *given, size_t command, const char *devi
     if (r < 0)
         return r;
     job->device = &device;
-    r = commands[command].run(job, error);
+    r = job->collective ? network_collective(job, error) : commands[command].run(job, error);
     device_close(&device);
     return r;
 }
@@ -162,6 +164,8 @@ static int run_config(struct network_job *job, size_t command, const char *devic
     struct network_python python;
     int r;
 
+    if (job->config == NULL && job->collective)
+        job->config = "ngram_lm";
     if (job->config == NULL) {
         (void)edl_error_set(error, -EINVAL, "--config is missing");
         return edl_error_remedy(error, "name a network: --config=ngram_lm, or a file");
@@ -356,6 +360,35 @@ static size_t server_options(struct network_job *job, struct option_row *ret)
     return ELEMENTS(rows);
 }
 
+/* Those of a group without servers. */
+static size_t group_options(struct network_job *job, struct option_row *ret)
+{
+    const struct option_row rows[] = {
+        { .name = "collective",
+          .flag = &job->collective,
+          .help = "in a group of processes without servers; alone a group of one" },
+        { .name = "micro-batches",
+          .fallback = "0",
+          .u64 = &job->micro_batches,
+          .help = "with collective: parts of a batch, which ranks share; 0: at most 8" },
+        { .name = "exact",
+          .fallback = "1",
+          .u64 = &job->exact,
+          .help = "with collective: 1: the same bits whatever ranks there are" },
+        { .name = "output-dir",
+          .environment = "EDL_OUTPUT_DIR",
+          .text = &job->output_dir,
+          .help = "with collective: model/ and checkpoint/ in it" },
+        { .name = "dataset",
+          .environment = "EDL_DATASET",
+          .text = &job->dataset,
+          .help = "with collective: glob of RecordIO files, in place of --data" },
+    };
+
+    memcpy(ret, rows, sizeof rows);
+    return ELEMENTS(rows);
+}
+
 int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struct edl_error *error)
 {
     const size_t command = command_of(argc, argv);
@@ -370,6 +403,7 @@ int network_main(int argc, char **argv, const volatile sig_atomic_t *stop, struc
     int r;
 
     n += server_options(&job, rows + n);
+    n += group_options(&job, rows + n);
     r = options_parse(argc - (command > 0), argv + (command > 0), "edl-trainer", usage, rows, n,
                       NULL, error);
     if (r != OPTIONS_RUN)

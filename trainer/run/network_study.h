@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* network_study.h - a network with its data and its parameters while something is asked of it: for
- * network_local.c, network_checkgrad.c and network_agreement.c alone */
+ * network_*.c and trainer_collective.c alone */
 #pragma once
 
 #include "trainer/exchange/local_sgd.h"
@@ -36,6 +36,16 @@ struct study {
     struct network_saves saves;
     struct progress progress;
 };
+
+/* study_read - files only: what can be wrong with them is told before anybody is asked for
+ * anything. The network comes first: which data it needs is said of one that is there. */
+int study_read(struct study *s, const struct network_job *job, struct edl_error *error);
+
+/* Samples of a batch, passes, and whether each pass has another order: the command line's, else the
+ * network's. */
+uint64_t study_batch(const struct study *s);
+uint64_t study_passes(const struct study *s);
+bool study_shuffles(const struct study *s);
 
 /* study_network - s->network of the file that is open, with the sizes of the data that are there */
 int study_network(struct study *s, struct edl_error *error);

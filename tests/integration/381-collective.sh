@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# A network that trainers train together without servers: some are killed, the job is resized, and the model has the bits of one that a
+# trainer made alone. In a job of two a killed one is waited for, so the training cannot be over meanwhile.
+# Takes 8 s: two kills of a trainer, each waited for, and a resize
+. "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+cluster_start --nodes 3
+edl corpus build --out "$work/corpus" --synthetic 100 --samples 6000 --chunk-records 500 >/dev/null 2>&1
+options='--collective --config=ngram_lm --config_args=rate=0.1,dropout=0.2 --batch=48 --micro-batches=4 --num_passes=8 --log-period=0'
+cat >"$work/job.yaml" <<JOB
+apiVersion: paddlepaddle.org/v1
+kind: TrainingJob
+metadata:
+  name: words
+spec:
+  mode: collective
+  fault_tolerant: true
+  grace: 10s
+  restart: {max: 20, backoff: 100ms}
+  dataset: $work/corpus/train-*.recordio
+  trainer:
+    entrypoint: exec edl-trainer $options
+    min-instance: 2
+    max-instance: 2
+    resources: {requests: {cpu: 100m, memory: 32Mi}}
+JOB
+generations() { [ "$(edl events --json | grep -c generation-agreed)" -ge "$1" ]; }
+
+edl submit "$work/job.yaml"
+for kill in 1 2; do
+    await 120 "generation $kill" while_job words generations "$kill"
+    kill -9 "$(pids words trainer | head -n 1)"
+done
+await 120 'all are back' while_job words generations 3
+edl scale words 2:4 >/dev/null
+edl wait words --timeout 300 || fail "words: $(job_field words .reason)"
+
+# shellcheck disable=SC2086
+timeout 300 edl-trainer $options --data="$work/corpus" --output-dir="$work/alone" >"$work/alone.out" 2>"$work/alone.err" || fail "alone: $(cat "$work/alone.err")"
+model=$(find "$work/state/output" -path '*/model/done' -printf '%h\n')
+for parameter in embedding hidden_weight hidden_bias output_weight output_bias; do
+    cmp "$work/alone/model/$parameter" "$model/$parameter" || fail "$parameter: other bits"
+done
+for folder in "$work/alone" "$(dirname "$model")"; do
+    [ -s "$folder/checkpoint/collective.ckpt" ] || fail "no checkpoint: $(ls "$folder/checkpoint")"
+    [ ! -e "$folder/checkpoint/collective.ckpt.next" ] || fail "half a checkpoint is left in $folder"
+done
+grep -q '^Test after training, Cost [0-9.]*,' "$work/alone.out" || fail "alone: $(cat "$work/alone.out")"
+cost=$(job_field words .metrics.cost_after)
+awk -v cost="$cost" 'BEGIN { exit !(cost > 0 && cost < 4) }' || fail "the job tells the cost $cost"
+
+# a training that goes on has the bits of one that never ended
+for passes in 3 5; do timeout 300 edl-trainer --collective --data="$work/corpus" --num_passes=$passes --output-dir="$work/on" >/dev/null 2>&1; done
+timeout 300 edl-trainer --collective --data="$work/corpus" --num_passes=5 --output-dir="$work/whole" >/dev/null 2>&1
+cmp "$work/on/model/output_weight" "$work/whole/model/output_weight" || fail 'going on from a checkpoint makes another model'
+
+# what belongs to other ways to train is refused
+for other in --servers=x --save_dir=x --push-every=2 --sync --micro-batches=5 --micro-batches=129; do
+    status=0
+    edl-trainer --collective --data="$work/corpus" $other >/dev/null 2>"$work/refused" || status=$?
+    [ "$status" = 2 ] || fail "$other: exit status $status: $(cat "$work/refused")"
+    grep -q -e "${other%%=*}" "$work/refused" || fail "$other: $(cat "$work/refused")"
+done
+cluster_stop
