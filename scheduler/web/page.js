@@ -29,6 +29,8 @@ const VIEWS = [
 
 // --- what is wrong ---
 
+let notice = null; // what stays until another view is chosen
+
 function showTrouble(problem) {
     const text = problem === null ? "" : problem.message + (problem.remedy ? ` – ${problem.remedy}` : "");
 
@@ -62,7 +64,7 @@ function refresh() {
     const { of, name, stop } = view;
 
     Promise.all([readSummary(stop.signal), of.read(name, stop.signal)])
-        .then(() => showTrouble(null), failed)
+        .then(() => showTrouble(notice), failed)
         .finally(() => {
             const rest = stop.signal.aborted || fresh.hurried ? 0 : Math.max(LEAST_BETWEEN_MS, SHARE * (performance.now() - begin));
 
@@ -101,7 +103,7 @@ function choose() {
     view = { of, name: of.at.exec(location.hash)[1], stop: new AbortController() };
     for (const one of VIEWS)
         show(byId(one.id), one === of);
-    showTrouble(null);
+    showTrouble(notice = null);
     document.title = "EDL cluster";
     of.begin(view.name, view.stop.signal, failed);
     hurry();
@@ -198,7 +200,7 @@ async function watch(signal) {
     choose();
     if (code !== null) {
         code = null;
-        showTrouble(new Problem(0, "You are signed in already. The code in the address was not used."));
+        showTrouble(notice = new Problem(0, "You are signed in already. The code in the address was not used."));
     }
     await follow(after, signal, {
         events(list) {

@@ -580,3 +580,47 @@ TEST(test_a_login_code_is_good_once_and_for_nothing_else)
                          "{\"user\":\"ann\",\"login\":true,\"ttl_s\":604801}"),
                      400);
 }
+
+/* What a browser keeps may read, as an operator at most, and take itself away. */
+TEST(test_a_token_of_a_browser_reads_and_goes)
+{
+    static char code[] = "2123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    static const char *const bodies[] = { "{\"browser\":1}", "{\"browser\":true,\"ttl_s\":7776001}",
+                                          "{\"note\":\"a\\nb\"}" };
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char ada[65], got[65], own[64], other[64];
+
+    make_user(live, "ada", "admin", ada);
+    make_code(live, "ada", code, 0);
+    live->token = code;
+    for (size_t i = 0; i < ELEMENTS(bodies); i++)
+        assert_int_equal(ask(live, "POST", "/login", bodies[i]), 400);
+    assert_int_equal(live_ask(live, "POST", "/login", NULL,
+                              "{\"browser\":true,\"note\":\"Firefox\"}", &reply),
+                     201);
+    (void)snprintf(got, sizeof got, "%s", json_string_value(json_object_get(reply.json, "token")));
+    (void)snprintf(own, sizeof own, "/tokens/%lld",
+                   json_integer_value(json_object_get(reply.json, "id")));
+    (void)snprintf(other, sizeof other, "/tokens/%lld",
+                   json_integer_value(json_object_get(reply.json, "id")) - 2);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "note")), "Firefox");
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "expires_us")) -
+                         json_integer_value(json_object_get(reply.json, "created_us")),
+                     INT64_C(30) * 86400 * USEC_PER_SEC);
+    reply_clear(&reply);
+    for (int round = 0; round < 2; round++) { /* and so after a restart */
+        live->token = got;
+        assert_is(live, "ada", "operator");
+        assert_int_equal(ask(live, "GET", "/jobs", NULL), 200);
+        assert_int_equal(ask(live, "GET", "/audit", NULL), 403);
+        assert_int_equal(ask(live, "POST", "/tokens", "{}"), 403);
+        assert_int_equal(ask(live, "PATCH", "/users/ada", "{\"role\":\"viewer\"}"), 403);
+        assert_int_equal(ask(live, "DELETE", other, NULL), 404);
+        live_restart(live);
+    }
+    assert_int_equal(ask(live, "DELETE", own, NULL), 200);
+    assert_int_equal(ask(live, "GET", "/jobs", NULL), 401);
+    live->token = ada;
+    assert_is(live, "ada", "admin");
+}
