@@ -7,14 +7,13 @@ set -eu
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 "$python" -B "$EDL_SOURCE_DIR/tests/lib/browser.py" --is-there 2>&1 || exit 77
 begin scheduler "listening on" edl-scheduler --state-dir "$work/state" --listen 127.0.0.1:0 --port-file "$work/port" --lease 60s
-begin proxy "listening" "$python" -B "$EDL_SOURCE_DIR/tests/lib/proxy.py" "$work/proxy" "$(cat "$work/port")" lab/edl other
 EDL_SERVER=http://$(cat "$work/port")
 export EDL_SERVER EDL_TOKEN_FILE=$work/state/admin-token
 edl user add ann >/dev/null 2>&1
 edl token create --browser --user ann >"$work/link" 2>"$work/note"
 grep -qx "$EDL_SERVER/#/sign-in/[0-9a-f]\{64\}" "$work/link" || fail "the address of the page: $(cat "$work/link")"
 grep -q 'it is good once' "$work/note" || fail "the note: $(cat "$work/note")"
-PYTHONPATH=$EDL_SOURCE_DIR/tests/lib timeout 300 "$python" -B - "$EDL_SERVER" "http://$(cat "$work/proxy")" "$work" <<'PYTHON' || fail "see above"
+PYTHONPATH=$EDL_SOURCE_DIR/tests/lib timeout 300 "$python" -B - "$EDL_SERVER" "$work" <<'PYTHON' || fail "see above"
 import json
 import subprocess
 import sys
@@ -22,8 +21,11 @@ import urllib.error
 import urllib.request
 
 from browser import Browser
+from prefix_proxy import prefix_proxy
 
-server, proxy, work = sys.argv[1:]
+server, work = sys.argv[1:]
+behind = prefix_proxy(server, "/lab/edl", "/other")
+neighbour = behind.replace("/lab/edl", "/other")
 SIGNED_IN = "ann (user)"
 NO_LONGER = "This browser is signed in no longer: its sign-in was revoked, or has expired."
 
@@ -134,7 +136,7 @@ with Browser(work + "/profile") as browser:
     assert kept(page) is None and page.text("#forget") == "Forget the token", page.text("#forget")
     page.take_errors()
     # behind a proxy the same, and a neighbour below another folder gets no token
-    page.go(proxy + "/lab/edl/")
+    page.go(behind + "/")
     asks(page, "good once")
     page.type("#token", edl("token", "create", "--browser", "--user", "ann"))
     page.click("#sign-in")
@@ -147,9 +149,9 @@ with Browser(work + "/profile") as browser:
     page.wait_text("#job-name", "behind-a-proxy")
     page.wait_text("#why", "What would change it")
     assert page.errors == [], page.errors
-    page.go(proxy + "/other/")
+    page.go(neighbour + "/")
     asks(page, "good once")
-    page.go(proxy + "/lab/edl/")
+    page.go(behind + "/")
     page.wait_text("#caller-name", SIGNED_IN)
     page.click("#forget")
     asks(page, "good once")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proxy that shows a server below a folder, as a site does that has more than one: GET alone, answers as they come.
+"""A proxy that shows a server below a folder, or below several, as a site does that has more than one: answers as they come.
 
     address = prefix_proxy("http://127.0.0.1:7010", "/some/folder")     # http://127.0.0.1:PORT/some/folder"""
 import http.client
@@ -7,7 +7,7 @@ import http.server
 import threading
 import urllib.parse
 
-PASSED_ON = ("Authorization", "Accept", "If-None-Match")
+PASSED_ON = ("Authorization", "Accept", "Content-Type", "If-None-Match")
 OF_THE_CONNECTION = ("connection", "keep-alive", "transfer-encoding", "date")
 
 
@@ -17,12 +17,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def do_GET(self):
-        if not self.path.startswith(self.server.folder + "/"):
+    def pass_on(self):
+        folder = next((folder for folder in self.server.folders if self.path.startswith(folder + "/")), None)
+        if folder is None:
             self.send_error(404)
             return
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or None
         there = http.client.HTTPConnection(self.server.there, timeout=120)
-        there.request("GET", self.path[len(self.server.folder) :], headers={name: self.headers[name] for name in PASSED_ON if name in self.headers})
+        there.request(self.command, self.path[len(folder) :], body, {name: self.headers[name] for name in PASSED_ON if name in self.headers})
         answer = there.getresponse()
         self.send_response(answer.status)
         for name, value in answer.getheaders():
@@ -38,11 +40,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             pass
         there.close()
 
+    do_GET = do_POST = do_DELETE = pass_on
 
-def prefix_proxy(server, folder):
+
+def prefix_proxy(server, *folders):
+    """The address of the first folder; the others are beside it."""
     proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     proxy.daemon_threads = True
-    proxy.folder = folder
+    proxy.folders = folders
     proxy.there = urllib.parse.urlsplit(server).netloc
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{proxy.server_address[1]}{folder}"
+    return f"http://127.0.0.1:{proxy.server_address[1]}{folders[0]}"
