@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A network that trainers train together without servers: some are killed, the job is resized, and the model has the bits of one that a
-# trainer made alone. In a job of two a killed one is waited for, so the training cannot be over meanwhile.
-# Takes 8 s: two kills of a trainer, each waited for, and a resize
+# A network that trainers train together without servers: one is killed, one freezes, the job is resized, and the model has the bits of one
+# that a trainer made alone. In a job of two the one that is lost is waited for, so the training cannot be over meanwhile.
+# Takes 12 s: the promise of a frozen trainer to be alive runs out, and two trainings
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 3
 edl corpus build --out "$work/corpus" --synthetic 100 --samples 6000 --chunk-records 500 >/dev/null 2>&1
@@ -26,11 +26,12 @@ JOB
 generations() { [ "$(edl events --json | grep -c generation-agreed)" -ge "$1" ]; }
 
 edl submit "$work/job.yaml"
-for kill in 1 2; do
-    await 120 "generation $kill" while_job words generations "$kill"
-    kill -9 "$(pids words trainer | head -n 1)"
-done
-await 120 'all are back' while_job words generations 3
+await 120 'it trains' while_job words generations 1
+kill -9 "$(pids words trainer | head -n 1)"
+await 120 'a killed one is back' while_job words generations 2
+kill -STOP "$(pids words trainer | head -n 1)" # it breaks its promise to be alive
+await 120 'a frozen one is back' while_job words generations 3
+edl events --json | grep -q stood-still || fail 'the frozen one did not stand still'
 edl scale words 2:4 >/dev/null
 edl wait words --timeout 300 || fail "words: $(job_field words .reason)"
 

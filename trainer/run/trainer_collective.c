@@ -33,7 +33,8 @@
 #define FIRST_BATCHES 4 /* for the averages that a network keeps, before there is one */
 #define CHECKPOINT_US (10 * USEC_PER_SEC)
 #define ALIVE_US (3 * USEC_PER_SEC) /* at least, between two calls of the group */
-#define ALIVE_MICRO_BATCHES 50      /* and so many micro-batches long */
+#define ALIVE_TRIES 3
+#define ALIVE_MICRO_BATCHES 10 /* and so many micro-batches long */
 
 struct training {
     struct study study;
@@ -387,6 +388,15 @@ static int take_step(struct training *t, const struct edl_group_step *step, stru
     return 0;
 }
 
+/* Behind the last step nobody waits for this rank: it may be silent while it measures and saves. */
+static void leave_group(struct training *t)
+{
+    t->group = edl_group_free(t->group);
+    for (int i = 0; i < ALIVE_TRIES && t->client != NULL; i++)
+        if (edl_alive(t->client, 0) >= 0)
+            return;
+}
+
 static int train(struct training *t, struct edl_error *error)
 {
     struct edl_group_step step = { 0 };
@@ -402,7 +412,7 @@ static int train(struct training *t, struct edl_error *error)
     }
     if (r < 0)
         return failed(t, r, error);
-    t->group = edl_group_free(t->group);
+    leave_group(t);
     look_at_writer(t, 0);
     publish(t, step.stable);
     progress_end(&t->study.progress);
