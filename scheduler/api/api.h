@@ -124,6 +124,7 @@ void api_rendezvous_forget(struct scheduler *scheduler);
 
 /* api/secret.c */
 void api_secret(struct http_request *request, void *userdata);
+void api_service_secret(struct http_request *request, void *userdata);
 /* api_secret_make - each of the n jobs that were just submitted gets a secret, the first in *first
  */
 void api_secret_make(struct scheduler *scheduler, const struct job *first, uint32_t n);
@@ -131,6 +132,10 @@ void api_secret_make(struct scheduler *scheduler, const struct job *first, uint3
 /* api/services.c */
 void api_service(struct http_request *request, void *userdata);
 void api_services_list(struct http_request *request, void *userdata);
+/* api_service_job - the job of a service, as that user names it; -ENOENT: there is none, or it is
+ * over */
+int api_service_job(struct scheduler *scheduler, const char *user, const char *name,
+                    struct job **ret, struct edl_error *error);
 
 /* api/events.c */
 void api_events(struct http_request *request, void *userdata);

@@ -15,7 +15,12 @@
 #include "shared/error.h"
 #include "shared/hex.h"
 #include "shared/http_server.h"
+#include "shared/job_secret.h"
 #include "shared/log.h"
+#include "shared/macro.h"
+
+/* The secret of a service is made of its job's with these words: it proves nothing else. */
+#define SERVICE_SECRET "edl-teacher service"
 
 static int give(struct scheduler *scheduler, struct job *job, struct edl_error *error)
 {
@@ -73,4 +78,47 @@ void api_secret(struct http_request *request, void *userdata)
     hex_encode(process->job->secret, JOB_SECRET_BYTES, text);
     tell_after_commit(scheduler, request, 200, json_pack("{s:s}", "secret", text));
     explicit_bzero(text, sizeof text);
+}
+
+/* ---- of a service ---- */
+
+static int find_served(struct scheduler *scheduler, const struct process *caller, const char *name,
+                       struct job **ret, struct edl_error *error)
+{
+    int r = api_service_job(scheduler, caller->job->user, name, ret, error);
+
+    if (r < 0 || streq((*ret)->user, caller->job->user))
+        return r;
+    (void)edl_error_set(error, -EACCES, "the service %s is one of %s", name, (*ret)->user);
+    return edl_error_remedy(error, "its user's own jobs may ask it; start one of yours");
+}
+
+void api_service_secret(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    const char *name = http_request_param(request, "name");
+    struct edl_error error = { 0 };
+    struct process *process = NULL;
+    struct job *job = NULL;
+    uint8_t secret[JOB_PROOF_BYTES];
+    char text[JOB_SECRET_HEX + 1];
+    int r = refuse_people(scheduler, request, &error);
+
+    if (r == 0)
+        r = auth_process(scheduler, request, &process, &error);
+    if (r == 0)
+        r = find_served(scheduler, process, name, &job, &error);
+    if (r == 0 && !job_secret_is_set(job->secret))
+        r = scheduler->degraded.on ? degraded_error(scheduler, &error)
+                                   : give(scheduler, job, &error);
+    if (r == 0)
+        r = job_hmac(job->secret, SERVICE_SECRET, strlen(SERVICE_SECRET), secret, &error);
+    if (r < 0) {
+        refuse_after_commit(scheduler, request, &error);
+        return;
+    }
+    hex_encode(secret, sizeof secret, text);
+    tell_after_commit(scheduler, request, 200, json_pack("{s:s}", "secret", text));
+    explicit_bzero(text, sizeof text);
+    explicit_bzero(secret, sizeof secret);
 }

@@ -66,6 +66,17 @@ static int find(struct scheduler *scheduler, const char *user, const char *name,
                   : service_of(job, dot != NULL ? dot + 1 : NULL, ret, error);
 }
 
+int api_service_job(struct scheduler *scheduler, const char *user, const char *name,
+                    struct job **ret, struct edl_error *error)
+{
+    struct service service;
+    int r = find(scheduler, user, name, &service, error);
+
+    if (r == 0)
+        *ret = cluster_job(scheduler->cluster, service.job->id);
+    return r == 0 && *ret == NULL ? unknown(scheduler, name, error) : r;
+}
+
 static json_t *service_to_json(const struct service *service,
                                const struct process *const *processes, size_t n)
 {

@@ -402,6 +402,7 @@ GOOD = {
     "getSecret": lambda w: [{}],
     "listServices": lambda w: [{}],
     "getService": lambda w: [{"names": {"name": "walked.trainer"}}, {"query": "?after=1&wait=5"}],
+    "getServiceSecret": lambda w: [{"names": {"name": "walked.trainer"}}],
     "setDataset": lambda w: [{"body": {"digest": "d", "tasks": [{"chunks": CHUNKS}, {"chunks": CHUNKS}]}}],
     "getDataset": lambda w: [{}],
     "getTasks": lambda w: [{}],
