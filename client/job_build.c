@@ -271,7 +271,10 @@ static int fill(json_t *document, const struct job_build *build, struct edl_erro
         (void)json_object_set_new(role, "nodes", nodes);
     (void)json_object_set_new(spec, "roles", json_pack("[o]", role));
     /* Elastic means that processes come and go while it runs. */
-    (void)json_object_set_new(spec, "fault_tolerant", json_boolean(min < max));
+    /* a service is to be there: one of its processes that ends is started again */
+    (void)json_object_set_new(spec, "fault_tolerant",
+                              json_boolean(min < max ||
+                                           (build->mode != NULL && streq(build->mode, "service"))));
     if (build->umask != JOB_UMASK)
         (void)json_object_set_new(spec, "umask", json_sprintf("%04o", (unsigned)build->umask));
     if (build->passes != 0)
