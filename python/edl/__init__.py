@@ -23,6 +23,7 @@ which do nothing there: a loop that tells of its steps runs anywhere.
 """
 from __future__ import annotations
 
+import importlib
 import threading
 from typing import Any, Iterable, Iterator, Optional
 
@@ -309,3 +310,10 @@ def keep_alive(within: float = 10.0) -> KeepAlive:
 def checkpoint_done() -> bool:
     """Client.checkpoint_done"""
     return client().checkpoint_done()
+
+
+def __getattr__(name: str) -> Any:
+    """`edl.teach` and `edl.distill` need numpy: they are there once they are asked for."""
+    if name in ("teach", "distill"):
+        return importlib.import_module("edl." + name)
+    raise AttributeError(f"module 'edl' has no attribute {name!r}")

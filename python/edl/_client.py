@@ -352,6 +352,17 @@ class Client:
         """Who serves under a name, in any job: JOB or JOB.ROLE. NotFound."""
         return self.caller.ask_for("GET", f"/services/{quote(name, safe='')}", Service.read)
 
+    def service_secret(self, name: str) -> bytes:
+        """32 bytes that prove to the processes of a service that its user's own processes ask. Refused: it is another user's."""
+
+        def read(json: Dict[str, Any]) -> bytes:
+            digits = text(json["secret"])
+            if len(digits) != 64:
+                raise ValueError("no secret")
+            return bytes.fromhex(digits)
+
+        return self.caller.ask_for("GET", f"/services/{quote(name, safe='')}/secret", read)
+
     def service_after(self, known: Service, timeout: Optional[float] = None) -> Service:
         """The same once others serve than in `known`. Timeout."""
 

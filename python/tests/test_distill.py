@@ -1,0 +1,507 @@
+# SPDX-License-Identifier: Apache-2.0
+"""edl.distill and edl.teach: frames and their enemies, the two pure parts in random histories, readers with real teachers."""
+import contextlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from typing import Any, Dict, Iterator, List, Optional
+from unittest import mock
+
+try:
+    import numpy as np
+except ImportError:
+    raise unittest.SkipTest("there is no numpy (python3-numpy)") from None
+
+from edl.distill import DistillReader, NoAnswer, Refused, _wire
+from edl.distill._dispatch import Dispatch
+from edl.distill._grants import Grants
+from edl.distill._teachers import chosen, read_address
+
+DEADLINE_S = 120
+
+
+def joined(parts: List[Any]) -> bytes:
+    return b"".join(bytes(part) for part in parts)
+
+
+class Frames(unittest.TestCase):
+    def test_tensors_come_back(self) -> None:
+        values = {"x": np.arange(24, dtype=np.float32).reshape(2, 3, 4), "größe": np.array([1, 2], np.int64), "none": np.empty((0, 5)),
+                  "flags": np.array([True, False]), "column": np.arange(12).reshape(3, 4).T[:2]}
+        found = _wire.read_tensors(joined(_wire.tensors(values)))
+        self.assertEqual(list(found), list(values))
+        for name, value in values.items():
+            self.assertEqual(found[name].dtype, value.dtype)
+            np.testing.assert_array_equal(found[name], value)
+        with self.assertRaisesRegex(ValueError, "c has the type complex128"):
+            _wire.tensors({"c": np.zeros(1, complex)})
+
+    def test_any_bytes_are_refused_or_read(self) -> None:
+        draw = random.Random(5)
+        whole = joined(_wire.tensors({"x": np.arange(6, dtype=np.int32).reshape(2, 3), "y": np.zeros(2)}))
+        read = 0
+        for _ in range(4000):
+            bad = bytearray(whole[: draw.randrange(len(whole) + 1)] if draw.random() < 0.3 else whole)
+            for _ in range(draw.randrange(4)):
+                if bad:
+                    bad[draw.randrange(len(bad))] = draw.choice((0, 1, 255, draw.randrange(256)))
+            try:
+                _wire.read_tensors(bytes(bad))
+                read += 1
+            except _wire.BadFrame:
+                pass
+            with contextlib.suppress(_wire.BadFrame):
+                _wire.header(bytes(bad[:16]).ljust(16, b"\0"))
+            with contextlib.suppress(_wire.BadFrame):
+                _wire.read_welcome(bytes(bad))
+        self.assertGreater(read, 100)  # what was changed may be a value
+        huge = _wire.struct.pack("<I4xHBBI2Q", 1, 1, 0, 2, 0, 2**63, 2**63) + b"x" * 8
+        with self.assertRaises(_wire.BadFrame):
+            _wire.read_tensors(huge)
+
+    def test_proofs(self) -> None:
+        secret, nonces = b"s" * 32, (b"a" * 32, b"b" * 32)
+        said = _wire.proof(secret, "teacher", *nonces)
+        _wire.check_proof(secret, "teacher", *nonces, said)
+        for wrong in ((b"t" * 32, "teacher", *nonces), (secret, "student", *nonces), (secret, "teacher", *reversed(nonces))):
+            with self.assertRaises(_wire.BadProof):
+                _wire.check_proof(*wrong, said)
+        self.assertNotEqual(_wire.service_secret(secret), secret)
+
+
+class Histories(unittest.TestCase):
+    """A student's Dispatch and teachers' Grants, with messages that arrive late, teachers that are slow, stand still, fail and die."""
+
+    def play(self, seed: int) -> None:
+        draw = random.Random(seed)
+        now, made, answered, wasted = 0.0, 0, [], 0
+        dispatch = Dispatch()
+        teachers: Dict[int, Any] = {}
+        born = 0
+        n_tasks = 120
+        for _ in range(200000):
+            now += 0.01
+            if len(teachers) < 3 and draw.random() < 0.05:
+                born += 1
+                teachers[born] = {"grants": Grants(2), "tasks": [], "speed": draw.choice((0.02, 0.1, 0.5)), "still": 0.0, "offered": 0}
+                teachers[born]["grants"].came("student")
+                dispatch.teacher_came(born)
+            for name in list(teachers):
+                if draw.random() < 0.003:
+                    del teachers[name]
+                    dispatch.teacher_went(name)
+                elif draw.random() < 0.003:
+                    teachers[name]["still"] = now + draw.choice((1.0, 5.0))
+            if made < n_tasks and len(dispatch) < 8:
+                dispatch.add(made)
+                made += 1
+            for name, task in dispatch.sends(now):
+                teachers[name]["grants"].took("student")
+                teachers[name]["tasks"].append((task, now))
+            for name, n in dispatch.spare():
+                teachers[name]["grants"].returned("student", n)
+            for name, teacher in teachers.items():
+                teacher["grants"].offered("student", dispatch.offers(now))
+                if now < teacher["still"]:
+                    continue
+                for _student, n in teacher["grants"].give():
+                    dispatch.credit(name, n)
+                self.assertGreaterEqual(teacher["grants"].free(), 0)
+                if teacher["tasks"] and now - teacher["tasks"][0][1] >= teacher["speed"]:
+                    task, _since = teacher["tasks"].pop(0)
+                    teacher["grants"].answered("student")
+                    if draw.random() < 0.01:
+                        try:
+                            dispatch.failed(name, task, "it failed")
+                        except NoAnswer:
+                            return  # three teachers in a row: the program is told
+                    elif dispatch.answered(name, task, now):
+                        answered.append(task)
+                    else:
+                        wasted += 1
+            if len(answered) == n_tasks:
+                break
+        self.assertEqual(sorted(answered), list(range(n_tasks)), f"seed {seed}")
+        self.assertEqual(len(dispatch), 0)
+
+    def test_each_task_is_answered_once(self) -> None:
+        for seed in range(60):
+            self.play(seed)
+
+    def test_a_late_task_goes_to_another_teacher(self) -> None:
+        dispatch = Dispatch()
+        for name in "ab":
+            dispatch.teacher_came(name)
+        for task in range(30):
+            dispatch.credit("a", 1)
+            dispatch.add(task)
+            self.assertEqual(dispatch.sends(task), [("a", task)])
+            self.assertTrue(dispatch.answered("a", task, task + 0.1))
+        dispatch.credit("a", 1)
+        dispatch.add(30)
+        self.assertEqual(dispatch.sends(100), [("a", 30)])
+        dispatch.credit("b", 1)
+        self.assertEqual(dispatch.sends(100.3), [])
+        self.assertAlmostEqual(dispatch.next_late_s() or 0, 100.4)
+        self.assertEqual(dispatch.sends(100.41), [("b", 30)])
+        self.assertTrue(dispatch.answered("b", 30, 100.5))
+        self.assertFalse(dispatch.answered("a", 30, 100.6))  # the second answer reaches nobody
+        self.assertEqual(dispatch.repeated, 1)
+
+    def test_no_place_is_free_while_a_student_waits(self) -> None:
+        grants = Grants(4)
+        for name in "abc":
+            grants.came(name)
+            grants.offered(name, 10)
+        given = dict(grants.give())
+        self.assertEqual(sorted(given.values()), [1, 1, 2])
+        self.assertEqual(grants.give(), [])
+        most = max(given, key=lambda name: given[name])
+        grants.took(most)
+        grants.answered(most)
+        least = min(given, key=lambda name: given[name])
+        again = grants.give()
+        self.assertEqual(sum(n for _name, n in again), 1)
+        self.assertTrue(again[0][0] in given)
+        grants.went(least)
+        self.assertEqual(sum(n for _name, n in grants.give()), 1)
+        grants.leaving = True
+        grants.went(most)
+        self.assertEqual(grants.give(), [])
+        with self.assertRaises(_wire.BadFrame):
+            grants.came("d")
+            grants.took("d")
+
+    def test_rows_of_the_balance(self) -> None:
+        """No teacher without a student, and no student with all of many (C6 of the seed's balance server gives 32, 1, 1, 8 and leaves
+        teachers idle)."""
+        for students, teachers, require in ((3, 97, 100), (2, 3, 1), (5, 3, 1), (1, 40, 8), (50, 97, 1)):
+            addresses = [(f"10.0.0.{i}", 9292) for i in range(teachers)]
+            most = max(require, -(-teachers // students) + 1)
+            links = [chosen(f"job.trainer.{i}", addresses, most) for i in range(students)]
+            self.assertLessEqual(max(len(link) for link in links), max(most, require))
+            idle = set(addresses) - {address for link in links for address in link}
+            if students * most >= 4 * teachers or most >= teachers:
+                self.assertEqual(idle, set(), (students, teachers, require))
+        again = chosen("s", [("a", 1), ("b", 1), ("c", 1), ("d", 1)], 2)
+        self.assertEqual(chosen("s", [("d", 1), ("c", 1), ("b", 1), ("a", 1)], 2), again)
+
+
+class Started:
+    """A teacher in a process of its own."""
+
+    def __init__(self, folder: str, port: int = 0, function: str = "double", **environment: str) -> None:
+        self.port = port or free_port()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "edl.teach", f"taught:{function}", "--port", str(self.port), "--max-batch", "16"], cwd=folder,
+            env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        assert "listening" in line, line
+        self.rest: List[str] = []
+        self._reader = threading.Thread(target=lambda: self.rest.extend(self.process.stderr or ()), daemon=True)
+        self._reader.start()
+
+    def end(self, how: int = signal.SIGTERM) -> int:
+        self.process.send_signal(how)
+        status = self.process.wait(DEADLINE_S)
+        self._reader.join(DEADLINE_S)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return status
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+TAUGHT = '''
+import numpy as np
+
+def double(fields):
+    assert set(fields) <= {"x", "label"}, fields
+    return {"p": fields["x"] * 2 + 1}
+
+double.feeds = [{"name": "x", "type": "float32", "shape": []}]
+double.fetches = ["p"]
+
+def any_fields(fields):
+    return {"p": fields["x"] * 2 + 1}
+
+def raises(fields):
+    raise RuntimeError("it is broken")
+
+def no_number(fields):
+    return {"p": fields["x"] * np.nan}
+
+def too_few(fields):
+    return {"p": fields["x"][:1]}
+'''
+
+
+def batches() -> Iterator[Any]:
+    """24 of 8 samples and one of 2."""
+    first = 0
+    for batch in range(25):
+        n = 8 if batch < 24 else 2
+        yield [(np.float32(first + i), batch) for i in range(n)]
+        first += n
+
+
+class Readers(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        with open(os.path.join(self.folder.name, "taught.py"), "w", encoding="utf-8") as file:
+            file.write(TAUGHT)
+        self.started: List[Started] = []
+        self.readers: List[DistillReader] = []
+        self.addCleanup(self.end)
+        silent = mock.patch("edl.distill._pump._say")
+        self.said = silent.start()
+        self.addCleanup(silent.stop)
+
+    def end(self) -> None:
+        for reader in self.readers:
+            reader.close()
+        for one in self.started:
+            if one.process.poll() is None:
+                one.end(signal.SIGKILL)
+
+    def teacher(self, function: str = "double", port: int = 0, **environment: str) -> Started:
+        one = Started(self.folder.name, port, function, **environment)
+        self.started.append(one)
+        return one
+
+    def reader(self, *teachers: Started, predicts: Optional[List[str]] = None, ins: Optional[List[str]] = None) -> DistillReader:
+        reader = DistillReader(ins or ["x", "label"], predicts or ["p"])
+        reader.set_teacher_batch_size(4)
+        reader.set_fixed_teacher([f"127.0.0.1:{one.port}" for one in teachers])
+        self.readers.append(reader)
+        return reader
+
+    def check(self, out: List[Any]) -> None:
+        self.assertEqual([len(batch) for batch in out], [8] * 24 + [2])
+        samples = [sample for batch in out for sample in batch]
+        self.assertEqual([float(x) for x, _label, _p in samples], list(range(194)))
+        self.assertTrue(all(float(p) == 2 * float(x) + 1 for x, _label, p in samples))
+        self.assertEqual([label for _x, label, _p in samples], [i for i in range(24) for _ in range(8)] + [24, 24])
+
+    def test_in_order_and_once_while_teachers_die(self) -> None:
+        """49 tasks, 194 samples, 25 batches in order, 300 epochs; teachers are killed, stopped, and come."""
+        draw = random.Random(7)
+        teachers = [self.teacher() for _ in range(3)]
+        reader = self.reader(*teachers)
+        reader.set_sample_list_generator(batches)
+        stopped: Optional[Started] = None
+        for epoch in range(300):
+            for i, batch in enumerate(reader()):
+                if i == 0:
+                    out = []
+                out.append(batch)
+                if i == 12 and stopped is not None:
+                    stopped.process.send_signal(signal.SIGCONT)
+                    stopped = None
+                if i == 3 and epoch % 20 == 9:
+                    which = draw.randrange(3)
+                    teachers[which].end(draw.choice((signal.SIGKILL, signal.SIGTERM)))
+                    teachers[which] = self.teacher(port=teachers[which].port)
+                elif i == 3 and epoch % 20 == 19:
+                    stopped = draw.choice(teachers)
+                    stopped.process.send_signal(signal.SIGSTOP)
+            self.check(out)
+        self.assertEqual(reader._pump.profile["answers"], 300 * 49)  # type: ignore[union-attr]
+        for one in teachers:
+            self.assertEqual(one.end(), 0)
+
+    def test_three_forms(self) -> None:
+        teacher = self.teacher("any_fields")
+        samples = [(np.full((2, 3), i, np.float32), i) for i in range(11)]
+        reader = self.reader(teacher)
+        reader.set_sample_generator(lambda: iter(samples))
+        out = list(reader())
+        self.assertEqual([label for _x, label, _p in out], list(range(11)))
+        np.testing.assert_array_equal(out[10][2], np.full((2, 3), 21, np.float32))
+        with self.assertRaisesRegex(ValueError, "set_sample_generator was called"):
+            reader.set_batch_generator(lambda: iter(()))
+        reader = self.reader(teacher)
+        reader.set_batch_generator(lambda: iter([(np.arange(10.0), np.arange(10)), (np.arange(3.0), np.arange(3))]))
+        out = list(reader())
+        self.assertEqual([len(batch) for batch in out], [3, 3])
+        np.testing.assert_array_equal(out[0][2], np.arange(10.0) * 2 + 1)
+        np.testing.assert_array_equal(out[1][2], np.arange(3.0) * 2 + 1)
+        reader = self.reader(teacher)
+        reader.set_sample_generator(lambda: iter(()))
+        self.assertEqual(list(reader()), [])
+
+    def test_no_teacher_is_waited_for(self) -> None:
+        port = free_port()
+        reader = DistillReader(["x", "label"], ["p"])
+        self.readers.append(reader)
+        reader.set_teacher_batch_size(4)
+        reader.set_fixed_teacher(f"127.0.0.1:{port}")
+        reader.set_sample_list_generator(batches)
+        waits = threading.Event()
+        self.said.side_effect = lambda text: waits.set() if "waiting for one" in text else None
+        out: List[Any] = []
+        thread = threading.Thread(target=lambda: out.extend(reader()))
+        thread.start()
+        self.assertTrue(waits.wait(DEADLINE_S))
+        self.teacher(port=port)
+        thread.join(DEADLINE_S)
+        self.check(out)
+
+    def fails(self, function: str, error: Any, words: str, **options: Any) -> None:
+        reader = self.reader(self.teacher(function), **options)
+        reader.set_sample_list_generator(batches)
+        with self.assertRaisesRegex(error, words):
+            list(reader())
+
+    def test_what_is_wrong_is_named(self) -> None:
+        self.fails("raises", NoAnswer, "RuntimeError: it is broken")
+        self.fails("no_number", NoAnswer, "p has a value that is no number")
+        self.fails("too_few", NoAnswer, r"gives p of the shape \(1,\), and was given")
+        self.fails("double", Refused, r"has no q; it predicts p", predicts=["q"])
+        self.fails("double", Refused, r"wants x, and ins of this reader are y, label", ins=["y", "label"])
+        reader = self.reader(self.teacher())
+        reader.set_sample_generator(lambda: iter([(np.arange(3, dtype=np.float32), 1)]))
+        with self.assertRaisesRegex(NoAnswer, r"x has the shape \(3,\) for each sample, and this teacher wants \(\)"):
+            list(reader())
+        reader = self.reader(self.started[-1])
+        reader.set_sample_generator(lambda: iter([(1.0,)]))
+        with self.assertRaisesRegex(ValueError, "a sample has 1 fields, and ins are x, label"):
+            list(reader())
+
+    def test_a_generator_that_fails_and_one_that_is_left(self) -> None:
+        teacher = self.teacher()
+        reader = self.reader(teacher)
+
+        def broken() -> Iterator[Any]:
+            yield [(np.float32(1), 1)]
+            raise KeyError("mine")
+
+        reader.set_sample_list_generator(broken)
+        with self.assertRaisesRegex(KeyError, "mine"):
+            list(reader())
+        reader = self.reader(teacher)
+        reader.set_sample_list_generator(batches)
+        for _batch in reader():
+            break
+        self.check(list(reader()))
+        with self.assertRaisesRegex(ValueError, "an epoch of this reader is under way"):
+            for _batch in reader():
+                list(reader())
+
+    def test_a_secret_is_proved(self) -> None:
+        secrets = [os.path.join(self.folder.name, name) for name in ("right", "wrong")]
+        for path, digit in zip(secrets, "ab"):
+            with open(path, "w", encoding="ascii") as file:
+                file.write(digit * 64)
+        teacher = self.teacher(EDL_TEACHER_SECRET_FILE=secrets[0])
+        heard = threading.Event()
+        self.said.side_effect = lambda text: heard.set() if "does not know the secret" in text else None
+        for path, knows in ((secrets[1], False), (secrets[0], True)):
+            with mock.patch.dict(os.environ, EDL_TEACHER_SECRET_FILE=path):
+                reader = self.reader(teacher)
+                reader.set_sample_list_generator(batches)
+                if knows:
+                    self.check(list(reader()))
+                else:
+                    got: List[Any] = []
+
+                    def read(epoch: Any = reader()) -> None:
+                        with contextlib.suppress(RuntimeError):
+                            got.extend(epoch)
+
+                    thread = threading.Thread(target=read)
+                    thread.start()
+                    self.assertTrue(heard.wait(DEADLINE_S))
+                    reader._pump.fail(RuntimeError("enough"))  # type: ignore[union-attr]
+                    thread.join(DEADLINE_S)
+                    self.assertEqual(got, [])
+
+    def test_rubbish_harms_no_teacher(self) -> None:
+        teacher = self.teacher()
+        draw = random.Random(3)
+        for _ in range(200):
+            with socket.create_connection(("127.0.0.1", teacher.port)) as stranger:
+                size = draw.choice((0, 1, 16, 100, 5000))
+                with contextlib.suppress(OSError):
+                    stranger.sendall((_wire.HEADER.pack(_wire.MAGIC, 1, draw.randrange(14), 0, size) if draw.random() < 0.7 else b"") +
+                                     draw.randbytes(size) if hasattr(draw, "randbytes") else os.urandom(size))
+        reader = self.reader(teacher)
+        reader.set_sample_list_generator(batches)
+        self.check(list(reader()))
+        self.assertEqual(teacher.end(), 0)
+
+    def test_rubbish_harms_no_student(self) -> None:
+        """A teacher that answers rubbish is dropped, and another one answers."""
+        listening = socket.create_server(("127.0.0.1", 0))
+        over = threading.Event()
+
+        def rubbish() -> None:
+            draw = random.Random(9)
+            listening.settimeout(0.2)
+            while not over.is_set():
+                try:
+                    connected, _address = listening.accept()
+                except OSError:
+                    continue
+                with connected:
+                    with contextlib.suppress(OSError):
+                        connected.sendall(_wire.HEADER.pack(_wire.MAGIC, 1, draw.randrange(14), 0, 70) + os.urandom(70))
+
+        thread = threading.Thread(target=rubbish)
+        thread.start()
+        good = self.teacher()
+        reader = DistillReader(["x", "label"], ["p"])
+        self.readers.append(reader)
+        reader.set_teacher_batch_size(4)
+        reader.set_fixed_teacher([f"127.0.0.1:{listening.getsockname()[1]}", f"127.0.0.1:{good.port}"])
+        reader.set_sample_list_generator(batches)
+        for _ in range(3):
+            self.check(list(reader()))
+        over.set()
+        thread.join(DEADLINE_S)
+        listening.close()
+
+
+class Words(unittest.TestCase):
+    def test_configuration(self) -> None:
+        for bad in ("10.0.0.1", "10.0.0.1:", ":9292", "a:b", "a:70000"):
+            with self.assertRaisesRegex(ValueError, "is no teacher: write HOST:PORT"):
+                read_address(bad)
+        self.assertEqual(read_address("[::1]:9292"), ("::1", 9292))
+        for bad_names in (("x", ["p"]), ([], ["p"]), (["x", "x"], ["p"]), (["x"], [])):
+            with self.assertRaises(ValueError):
+                DistillReader(*bad_names)  # type: ignore[arg-type]
+        reader = DistillReader(["x"], ["p"])
+        for call, bad_value in ((reader.set_teacher_batch_size, 0), (reader.set_require_max_teacher, 0), (reader.set_fixed_teacher, "")):
+            with self.assertRaises(ValueError):
+                call(bad_value)  # type: ignore[operator]
+        reader.set_sample_generator(lambda: iter(()))
+        with mock.patch.dict(os.environ):
+            for name in ("EDL_SOCKET", "EDL_TEACHER"):
+                os.environ.pop(name, None)
+            with self.assertRaisesRegex(ValueError, "no teacher is named"):
+                list(reader())
+            reader.set_dynamic_teacher("", "imagenet", 3)
+            with self.assertRaisesRegex(ValueError, "the service imagenet is known in a cluster only"):
+                list(reader())
+            os.environ["PADDLE_DISTILL_BALANCE_SERVER"] = "10.0.0.1:7001"
+            with self.assertRaisesRegex(ValueError, "PADDLE_DISTILL_SERVICE_NAME is not"):
+                list(reader())
+            os.environ.update(PADDLE_DISTILL_SERVICE_NAME="other", PADDLE_DISTILL_MAX_TEACHER="many")
+            with self.assertRaisesRegex(ValueError, "the service other is known in a cluster only|MAX_TEACHER is 'many'"):
+                list(reader())
+
+
+if __name__ == "__main__":
+    unittest.main()
