@@ -76,7 +76,7 @@ assert kind == REFUSED and b"version 1 of the protocol" in answer, (kind, answer
 # as one of now: trainer 7, of which there is none
 nonce = os.urandom(32)
 link = Link()
-kind, challenge = link.ask(HELLO, struct.pack("<IIIIQQIIIf", 5, 7, 0, 2, job, 99, 2, 0, 0, 0) + nonce)
+kind, challenge = link.ask(HELLO, struct.pack("<IIIIQQIIIfI", 6, 7, 0, 2, job, 99, 2, 0, 0, 0, 0) + nonce)
 assert kind == CHALLENGE, (kind, challenge)
 shard, life = struct.unpack("<IQ", challenge[4:16])
 server_nonce, server_proof = challenge[16:48], challenge[48:]

@@ -32,9 +32,10 @@ succeeds plain
 says plain 0 'cuda'
 job fallen 1 "$work"
 succeeds fallen
-job network 1 "$EDL_BUILD_DIR/tests/lib" '--config=ngram_lm --config_args=embedding=8,hidden=16' # layers have no ops on a GPU
+sed 's/"ngram_lm"/"tanh_lm"/; s/"activation": "sigmoid"/"activation": "tanh"/' "$EDL_SOURCE_DIR/conf/models/ngram_lm.json" >"$work/tanh_lm.json"
+job network 1 "$EDL_BUILD_DIR/tests/lib" "--config=$work/tanh_lm.json --config_args=embedding=8,hidden=16" # a layer has no ops on a GPU
 succeeds network
-says network 2 'a GPU was granted, but the CPU is used: the device (cuda) has no ops for the layers of a network yet'
+says network 2 'a GPU was granted, but the CPU is used: the device (cuda) has no ops for the activation of the layer hidden yet'
 says fallen 2 'the CPU is used: the CUDA back-end is not installed'
 costs=$(for name in granted plain fallen; do job_field $name .metrics.cost_after; done)
 for cost in $costs; do # asynchronous, so not the same; all have learned
