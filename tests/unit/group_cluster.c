@@ -151,7 +151,15 @@ void cluster_alone(const struct cluster_plan *plan, uint64_t ret_hash[CLUSTER_ST
 
 /* ---- what a rank and the scheduler say to each other ---- */
 
-enum note_kind { NOTE_ARRIVED = 1, NOTE_STEP, NOTE_FAILED, NOTE_WORLD, NOTE_OVER, NOTE_LEAVING };
+enum note_kind {
+    NOTE_ARRIVED = 1,
+    NOTE_STEP,
+    NOTE_FAILED,
+    NOTE_WORLD,
+    NOTE_OVER,
+    NOTE_LEAVING,
+    NOTE_GO /* to the next step */
+};
 
 struct note {
     enum note_kind kind;
@@ -169,7 +177,7 @@ struct rank_members {
     int fd;
     uint16_t port;
     uint64_t over, watched; /* the last generation that is over; the one that is asked for */
-    bool has_world, is_leaving;
+    bool has_world, is_leaving, may_go;
     struct note world;
 };
 
@@ -182,6 +190,8 @@ static void hear_all(struct rank_members *m)
             m->over = MAX_OF(m->over, note.generation);
         if (note.kind == NOTE_LEAVING)
             m->is_leaving = true;
+        if (note.kind == NOTE_GO)
+            m->may_go = true;
         if (note.kind == NOTE_WORLD) {
             m->world = note;
             m->has_world = true;
@@ -269,7 +279,7 @@ static void on_term(int signal)
 
 static void tell_step(void *userdata, const struct edl_group_step *step, uint64_t hash)
 {
-    const struct rank_members *m = userdata;
+    struct rank_members *m = userdata;
     struct note note = { .kind = NOTE_STEP,
                          .generation = step->generation,
                          .step = step->step,
@@ -277,7 +287,14 @@ static void tell_step(void *userdata, const struct edl_group_step *step, uint64_
                          .hash = hash,
                          .state_came = step->state_came };
 
+    m->may_go = false;
     (void)send(m->fd, &note, sizeof note, MSG_NOSIGNAL);
+    for (hear_all(m); hash != 0 && !m->may_go; hear_all(m)) {
+        struct pollfd p = { .fd = m->fd, .events = POLLIN };
+
+        if (poll(&p, 1, -1) > 0 && (p.revents & POLLHUP) != 0)
+            _exit(1); /* the test is gone */
+    }
 }
 
 static enum group_point crash_point;
@@ -345,6 +362,7 @@ struct process {
     pid_t pid;
     int fd;
     bool has_arrived, is_frozen, is_victim, leaves, is_odd;
+    bool is_held; /* behind a step, until all that were started have arrived */
     uint16_t port;
     uint64_t generation, last_step;
 };
@@ -497,6 +515,24 @@ static void act(struct cluster *c)
         kill_one(c, p);
 }
 
+/* let_go - so that nothing that is to happen comes too late on a slow machine */
+static void let_go(struct cluster *c)
+{
+    for (unsigned i = 0; i < c->n; i++) {
+        const struct process *p = &c->processes[i];
+
+        if (p->life == LIFE_RUNS && p->generation == 0 && !p->has_arrived)
+            return;
+    }
+    for (unsigned i = 0; i < c->n; i++) {
+        struct process *p = &c->processes[i];
+
+        if (p->life == LIFE_RUNS && p->is_held)
+            say(p, &(struct note){ .kind = NOTE_GO });
+        p->is_held = false;
+    }
+}
+
 static void take_step(struct cluster *c, struct process *p, const struct note *note)
 {
     struct cluster_result *result = c->result;
@@ -515,6 +551,8 @@ static void take_step(struct cluster *c, struct process *p, const struct note *n
         fault(c, "a step came twice, or was left out", step);
     p->last_step = step;
     result->hash[step] = note->hash;
+    p->is_held = true;
+    let_go(c);
     if (c->next_act > 0 && --c->next_act == 0) {
         act(c);
         c->next_act = 5 + (unsigned)random_below(&c->random, 40);
@@ -614,6 +652,7 @@ void cluster_run(const struct cluster_plan *plan, struct cluster_result *ret)
             if (fds[i].revents != 0)
                 take_note(c, &c->processes[i]);
         form(c);
+        let_go(c);
         if (r == 0)
             thaw_all(c); /* all wait for who is frozen */
         quiet = r == 0 ? quiet + 1 : 0;
