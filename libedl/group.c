@@ -124,6 +124,7 @@ int group_new(const struct group_members *members, const struct edl_group_option
         group->links[k].fd = -1;
     for (int i = 0; i < GROUP_PENDING; i++)
         group->pending[i].link.fd = -1;
+    group->follow.link.fd = -1;
     r = read_options(group, options);
     if (r < 0)
         return r;
@@ -143,6 +144,8 @@ struct edl_group *edl_group_free(struct edl_group *group)
         group_link_close(&group->links[k]);
     for (int i = 0; i < GROUP_PENDING; i++)
         group_link_close(&group->pending[i].link);
+    group_follower_drop(group);
+    (void)edl_world_free(group->early_world);
     (void)safe_close(group->listen_fd);
     if (group->members.free != NULL)
         group->members.free(group->members.self);
@@ -217,6 +220,8 @@ void group_abort(struct edl_group *group)
     for (int k = 0; k < GROUP_RANKS_MAX; k++)
         group_link_close(&group->links[k]);
     memset(group->awaits, 0, sizeof group->awaits);
+    if (group_follower_is(group)) /* it arrives with the state that it has */
+        group_follower_drop(group);
     if (!group->is_alone)
         group->members.end(group->members.self, GROUP_WAIT_OVER);
     /* half a micro-batch is none, and where it lies in the sum of the others these go with it */
@@ -266,7 +271,7 @@ static bool is_at_end(const struct edl_group *group)
 static void show_step(struct edl_group *group, struct edl_group_step *ret)
 {
     *ret = (struct edl_group_step){ .generation = group->generation,
-                                    .rank = group->rank,
+                                    .rank = group->follow.has_sum ? EDL_NO_RANK : group->rank,
                                     .size = group->n,
                                     .step = group->applied + (group->is_over ? 0 : 1),
                                     .stable = group->stable,
@@ -291,6 +296,13 @@ int edl_group_begin(struct edl_group *group, struct edl_group_step *ret)
     int r = GROUP_WELL;
 
     group->error = (struct edl_error){ 0 };
+    if (!group->follow.is_tried)
+        group_follow_begin(group);
+    if (group->follow.is_newcomer && group_follow(group) == GROUP_WELL) {
+        show_step(group, ret);
+        group->state_came = false;
+        return 1;
+    }
     while (!group->is_over) {
         if (group->is_met && group_look(group))
             group_abort(group);
@@ -401,6 +413,10 @@ int edl_group_sum(struct edl_group *group, const float **ret)
 {
     int r = end_micro_batch(group);
 
+    if (group->follow.has_sum) {
+        *ret = group->sum;
+        return 1;
+    }
     if (r < 0 || !group->is_met)
         return r;
     group->any_leaves = group->ends || group->reforms;
@@ -416,6 +432,10 @@ int edl_group_sum(struct edl_group *group, const float **ret)
 
 int edl_group_commit(struct edl_group *group)
 {
+    if (group->follow.has_sum) {
+        group_follow_commit(group);
+        return 0;
+    }
     if (!group->is_met)
         return refuse(group, -EINVAL, "nothing was summed: edl_group_commit follows edl_group_sum");
     /* each has sent of this step, so each has the one before */
@@ -424,6 +444,7 @@ int edl_group_commit(struct edl_group *group)
     group->identity = group->generation;
     group->first = false;
     group_drop_gradient(group);
+    group_follower_step(group);
     if (group->any_leaves)
         group_abort(group);
     return 0;

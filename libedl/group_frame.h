@@ -32,7 +32,6 @@ enum { GROUP_FRAME_BYTES = 112, GROUP_VERSION = 1 };
     XX(BYTES, 7)  /* of a collective of the program */                                             \
     XX(FOLLOW, 8) /* as HELLO, of one who is no member yet */                                      \
     XX(SUM, 9)    /* of a whole step, to a follower */                                             \
-    XX(READY, 10) /* of a follower: it arrives */                                                  \
     XX(END, 11)   /* to a follower: the generation ends behind this step */
 
 enum group_frame_kind {

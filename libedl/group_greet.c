@@ -130,7 +130,9 @@ static bool challenge(struct edl_group *group, struct group_greeting *p)
 {
     struct group_frame f = hello_of(group, GROUP_CHALLENGE);
 
-    if (p->hello.rank <= group->rank || p->hello.rank >= group->n || group->is_ready[p->hello.rank])
+    if (p->hello.kind == GROUP_HELLO &&
+        (p->hello.rank <= group->rank || p->hello.rank >= group->n ||
+         group->is_ready[p->hello.rank]))
         return false;
     p->meeting = (struct group_meeting){ .job = group->job,
                                          .generation = group->generation,
@@ -146,13 +148,27 @@ static bool challenge(struct edl_group *group, struct group_greeting *p)
     return true;
 }
 
+/* is_welcome - members while links are made, one that follows while they train */
+static bool is_welcome(const struct edl_group *group, const struct group_greeting *p)
+{
+    bool now = p->hello.kind == GROUP_FOLLOW ? group->is_met && !group_follower_is(group)
+                                             : group->is_setting_up;
+
+    return now && p->hello.generation == group->generation;
+}
+
 /* become_member - of one that proved the secret */
 static bool become_member(struct edl_group *group, struct group_greeting *p)
 {
     unsigned k = p->hello.rank;
 
-    if (!group_proof_is(group->secret, &p->meeting, false, p->in) || !group->is_setting_up ||
-        p->hello.generation != group->generation || group->is_ready[k])
+    if (!group_proof_is(group->secret, &p->meeting, false, p->in) || !is_welcome(group, p))
+        return false;
+    if (p->hello.kind == GROUP_FOLLOW) {
+        group_follower_take(group, &p->link);
+        return true;
+    }
+    if (group->is_ready[k])
         return false;
     if (fits(group, &p->hello) != GROUP_WELL)
         return false;
@@ -167,8 +183,8 @@ static bool take_hello(struct edl_group *group, struct group_greeting *p)
 {
     p->hello = p->link.frame;
     p->has_hello = true;
-    return p->hello.kind == GROUP_HELLO && p->hello.job == group->job &&
-           p->hello.generation >= group->generation;
+    return (p->hello.kind == GROUP_HELLO || p->hello.kind == GROUP_FOLLOW) &&
+           p->hello.job == group->job && p->hello.generation >= group->generation;
 }
 
 /* go_on - false: it is nobody */
@@ -186,8 +202,8 @@ static bool go_on(struct edl_group *group, struct group_greeting *p)
             return false;
     }
     if (!p->is_challenged) {
-        if (p->hello.generation > group->generation || !group->is_setting_up)
-            return p->hello.generation > group->generation;
+        if (!is_welcome(group, p))
+            return p->hello.kind == GROUP_HELLO && p->hello.generation > group->generation;
         if (!challenge(group, p) || group_link_send(&p->link) < 0)
             return false;
     }
@@ -290,4 +306,51 @@ int group_dialled(struct edl_group *group, unsigned rank)
     r = fits(group, &link->frame);
     group->is_ready[rank] = r == GROUP_WELL;
     return r;
+}
+
+/* ---- a newcomer that follows ---- */
+
+int group_follow_dial(struct edl_group *group, const struct edl_peer *peer, unsigned rank)
+{
+    struct group_follow *w = &group->follow;
+    struct group_greeting *g = &w->greeting;
+    struct group_frame f = hello_of(group, GROUP_FOLLOW);
+
+    f.generation = w->generation;
+    f.rank = GROUP_RANKS_MAX - 1; /* it has none yet */
+    *g = (struct group_greeting){ .meeting = { .job = group->job,
+                                               .generation = w->generation,
+                                               .dialler = f.rank,
+                                               .acceptor = rank } };
+    if (group->port >= peer->n_ports || group_nonce(g->meeting.dialler_nonce) < 0 ||
+        group_link_dial(&w->link, peer->address, peer->ports[group->port]) < 0)
+        return GROUP_ABORTED;
+    memcpy(g->out, g->meeting.dialler_nonce, JOB_NONCE_BYTES);
+    (void)group_link_put(&w->link, &f, g->out, f.bytes);
+    return GROUP_WELL;
+}
+
+int group_follow_greet(struct edl_group *group)
+{
+    struct group_follow *w = &group->follow;
+    struct group_greeting *g = &w->greeting;
+    struct group_frame f = group_frame_of(group, GROUP_PROOF, 0, JOB_PROOF_BYTES);
+    int r = group_link_send(&w->link);
+
+    if (r >= 0)
+        r = read_greeting(g, &w->link, NULL);
+    if (r <= 0)
+        return r;
+    if (w->link.frame.kind != GROUP_CHALLENGE || w->link.frame.generation != w->generation)
+        return -EPROTO;
+    memcpy(g->meeting.acceptor_nonce, g->in, JOB_NONCE_BYTES);
+    if (!group_proof_is(group->secret, &g->meeting, true, g->in + JOB_NONCE_BYTES))
+        return -EACCES;
+    if (w->link.frame.state_bytes != group->state_bytes || w->link.frame.values != group->n_values)
+        return -EINVAL; /* it is told when it meets the others */
+    group_proof(group->secret, &g->meeting, false, g->out);
+    (void)group_link_put(&w->link, &f, g->out, f.bytes);
+    w->is_proved = true;
+    r = group_link_send(&w->link);
+    return r < 0 ? r : 1;
 }

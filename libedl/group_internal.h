@@ -56,6 +56,29 @@ struct group_part {
     struct group_out *gather; /* on its way to it */
 };
 
+enum { GROUP_FOLLOW_MESSAGES = 16 };
+
+struct group_follow_message {
+    struct group_frame frame;
+    uint8_t *body; /* owned */
+};
+
+/* A newcomer's link to a member, or a member's to a newcomer: never both in one process. */
+struct group_follow {
+    struct group_link link;
+    bool has_state; /* it was sent, or came */
+
+    /* the member: what the newcomer is to have */
+    struct group_follow_message messages[GROUP_FOLLOW_MESSAGES];
+    unsigned first, n_messages;
+    bool is_sending; /* the first one */
+
+    /* the newcomer */
+    bool is_tried, is_newcomer, is_proved, has_sum, is_level;
+    uint64_t generation, identity, heard_us;
+    struct group_greeting greeting;
+};
+
 enum group_held { HELD_NOTHING, HELD_F32, HELD_I64 };
 
 struct edl_group {
@@ -86,6 +109,9 @@ struct edl_group {
     struct group_greeting dials[GROUP_RANKS_MAX], pending[GROUP_PENDING];
     uint64_t n_accepted;
     bool is_setting_up;
+    bool is_arriving;              /* the wait for the world has begun */
+    struct edl_world *early_world; /* it came while the rank was following; owned */
+    struct group_follow follow;
     struct group_plan plan;
 
     /* the state */
@@ -146,7 +172,29 @@ int group_dialled(struct edl_group *group, unsigned rank); /* goes on: 1, 0, or 
 struct group_frame group_frame_of(const struct edl_group *group, enum group_frame_kind kind,
                                   uint64_t step, uint64_t bytes);
 
+/* group_follow_dial - GROUP_WELL, or GROUP_ABORTED; group_follow_greet - 1: both proved the secret;
+ * 0: not yet; below 0: never */
+int group_follow_dial(struct edl_group *group, const struct edl_peer *peer, unsigned rank);
+int group_follow_greet(struct edl_group *group);
+
+/* ---- group_follow.c: newcomers that follow ---- */
+
+void group_follow_begin(struct edl_group *group);
+
+/* group_follow - GROUP_WELL: the sum of the next step is in group->sum; GROUP_ABORTED: it is over,
+ * the rank meets the others */
+int group_follow(struct edl_group *group);
+void group_follow_commit(struct edl_group *group);
+void group_follower_take(struct edl_group *group, struct group_link *link);
+bool group_follower_is(const struct edl_group *group); /* there is one */
+void group_follower_step(struct edl_group *group);     /* behind a commit */
+void group_follower_send(struct edl_group *group);
+void group_follower_drop(struct edl_group *group);
+
 /* ---- group_meet.c: the next generation ---- */
+
+/* group_change_state - the spare becomes the state of the program */
+void group_change_state(struct edl_group *group, uint64_t applied, uint64_t identity);
 
 /* group_meet - GROUP_WELL: in it, with the newest state; GROUP_ABORTED: it is over already;
  * GROUP_LEAVES_NOW: this rank is being stopped */

@@ -23,10 +23,18 @@ static int members_failed(struct edl_group *group, int code)
 static int await_world(struct edl_group *group, struct edl_world **ret)
 {
     struct group_members *m = &group->members;
-    int r = m->begin(m->self, GROUP_WAIT_WORLD, group->generation);
+    int r = 0;
 
+    if (group->early_world != NULL) {
+        *ret = TAKE_PTR(group->early_world);
+        group->is_arriving = false;
+        return GROUP_WELL;
+    }
+    if (!group->is_arriving)
+        r = m->begin(m->self, GROUP_WAIT_WORLD, group->generation);
     if (r < 0)
         return members_failed(group, r);
+    group->is_arriving = false;
     while ((r = m->go_on(m->self, GROUP_WAIT_WORLD, ret)) == -EAGAIN) {
         if (group->ends) {
             m->end(m->self, GROUP_WAIT_WORLD);
@@ -174,6 +182,19 @@ static int take_part(struct edl_group *group, struct group_link *link, size_t pa
     return 1;
 }
 
+void group_change_state(struct edl_group *group, uint64_t applied, uint64_t identity)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < group->n_parts; at += group->parts[i++].n_bytes)
+        memcpy(group->parts[i].bytes, group->spare + at, group->parts[i].n_bytes);
+    free(TAKE_PTR(group->spare));
+    group->applied = applied;
+    group->identity = identity;
+    group->state_came = true;
+    group_drop_gradient(group);
+}
+
 /* take_state - into spare memory, and changed over when the last byte is there: while it comes this
  * rank still has its old one, and says so if the donor dies */
 static int take_state(struct edl_group *group)
@@ -195,13 +216,7 @@ static int take_state(struct edl_group *group)
         at += group->parts[part++].n_bytes;
     }
     group->awaits[group->plan.donor] = false;
-    for (at = part = 0; part < group->n_parts; at += group->parts[part++].n_bytes)
-        memcpy(group->parts[part].bytes, group->spare + at, group->parts[part].n_bytes);
-    free(TAKE_PTR(group->spare));
-    group->applied = group->plan.applied;
-    group->identity = group->plan.identity;
-    group->state_came = true;
-    group_drop_gradient(group);
+    group_change_state(group, group->plan.applied, group->plan.identity);
     return GROUP_WELL;
 }
 

@@ -6,7 +6,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 
-enum { FDS_MAX = GROUP_RANKS_MAX + GROUP_PENDING + 1 + GROUP_WAITS };
+enum { FDS_MAX = GROUP_RANKS_MAX + GROUP_PENDING + 2 + GROUP_WAITS };
 
 struct fds {
     struct pollfd fds[FDS_MAX];
@@ -69,11 +69,16 @@ void group_poll(struct edl_group *group, enum group_wait which)
 
     for (unsigned k = 0; k < group->n; k++)
         add(&fds, group->links[k].fd, events_of(&group->links[k], group->awaits[k]));
+    add(&fds, group->follow.link.fd,
+        events_of(&group->follow.link, group->follow.is_newcomer && !group->follow.has_sum));
+    if (group->follow.is_newcomer) /* its patience is looked at */
+        timeout_ms = 1000;
     add_strangers(group, &fds);
     add_members(group, which, &fds, &timeout_ms);
     say_alive(group, &timeout_ms);
     (void)poll(fds.fds, fds.n, timeout_ms);
     group_greet_all(group);
+    group_follower_send(group);
 }
 
 static void look_for_newcomers(struct edl_group *group)
@@ -93,5 +98,6 @@ bool group_look(struct edl_group *group)
     say_alive(group, NULL);
     look_for_newcomers(group);
     group_greet_all(group);
+    group_follower_send(group);
     return fds.n > 0 && poll(fds.fds, fds.n, 0) > 0;
 }

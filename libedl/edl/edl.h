@@ -438,10 +438,11 @@ struct edl_group_options {
 };
 
 struct edl_group_step {
-    uint64_t generation, rank, size;
-    uint64_t step;   /* which is computed now, from 1 */
-    uint64_t stable; /* the last one that all ranks have */
-    int state_came;  /* not 0: the state was taken from another rank just now */
+    uint64_t generation, rank, size; /* EDL_NO_RANK: it follows the others before it is one of
+                                        them: nothing to take, the sum is theirs */
+    uint64_t step;                   /* which is computed now, from 1 */
+    uint64_t stable;                 /* the last one that all ranks have */
+    int state_came;                  /* not 0: the state was taken from another rank just now */
     uint64_t n_values;
     float *gradient; /* the group's */
 };

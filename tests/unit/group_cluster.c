@@ -158,7 +158,8 @@ enum note_kind {
     NOTE_WORLD,
     NOTE_OVER,
     NOTE_LEAVING,
-    NOTE_GO /* to the next step */
+    NOTE_GO,     /* to the next step */
+    NOTE_PRESENT /* the generation that is there */
 };
 
 struct note {
@@ -178,7 +179,8 @@ struct rank_members {
     uint16_t port;
     uint64_t over, watched; /* the last generation that is over; the one that is asked for */
     bool has_world, is_leaving, may_go;
-    struct note world;
+    bool has_present;
+    struct note world, present;
 };
 
 static void hear_all(struct rank_members *m)
@@ -190,6 +192,10 @@ static void hear_all(struct rank_members *m)
             m->over = MAX_OF(m->over, note.generation);
         if (note.kind == NOTE_LEAVING)
             m->is_leaving = true;
+        if (note.kind == NOTE_PRESENT) {
+            m->present = note;
+            m->has_present = true;
+        }
         if (note.kind == NOTE_GO)
             m->may_go = true;
         if (note.kind == NOTE_WORLD) {
@@ -262,6 +268,17 @@ static int members_go_on(void *self, enum group_wait which, struct edl_world **r
     return 1;
 }
 
+static int members_now(void *self, struct edl_world **ret)
+{
+    struct rank_members *m = self;
+
+    hear_all(m);
+    if (!m->has_present || m->over >= m->present.generation)
+        return 0;
+    *ret = world_of(&m->present);
+    return 1;
+}
+
 static void members_end(void *self, enum group_wait which)
 {
     if (which == GROUP_WAIT_OVER)
@@ -326,7 +343,8 @@ static int be_rank(int fd, const struct cluster_plan *plan, bool odd)
                                      .begin = members_begin,
                                      .poll = members_poll,
                                      .go_on = members_go_on,
-                                     .end = members_end };
+                                     .end = members_end,
+                                     .now = plan->follow ? members_now : NULL };
     struct edl_group_options options;
     struct edl_group *group;
     struct note note = { .kind = NOTE_FAILED };
@@ -373,7 +391,8 @@ struct cluster {
     struct process processes[CLUSTER_PROCESSES];
     unsigned n;
     uint64_t generation;
-    uint64_t random;
+    struct note present;
+    uint64_t random, last_step;
     bool is_done; /* one has finished: nobody comes in any more */
     struct cluster_plan left;
     unsigned next_act; /* steps told until then */
@@ -401,6 +420,8 @@ static void start(struct cluster *c, bool odd)
     crash_point = c->left.crashes > 0 ? c->plan->point : 0;
     crash_after =
         1 + (unsigned)random_below(&c->random, crash_point > GROUP_AT_HALF_STATE ? 12 : 2);
+    if (c->present.n > 0)
+        (void)send(p->fd, &c->present, sizeof c->present, MSG_NOSIGNAL);
     (void)fflush(NULL);
     p->pid = fork();
     if (p->pid == 0) {
@@ -422,6 +443,7 @@ static void end_generation(struct cluster *c)
 {
     struct note note = { .kind = NOTE_OVER, .generation = c->generation };
 
+    c->present.n = 0;
     for (unsigned i = 0; i < c->n; i++)
         if (c->processes[i].life == LIFE_RUNS)
             say(&c->processes[i], &note);
@@ -445,6 +467,8 @@ static void form(struct cluster *c)
     if (note.n == 0)
         return;
     note.generation = ++c->generation;
+    c->present = note;
+    c->present.kind = NOTE_PRESENT;
     c->result->n_generations++;
     for (note.rank = 0; note.rank < note.n; note.rank++) {
         members[note.rank]->has_arrived = false;
@@ -516,12 +540,14 @@ static void act(struct cluster *c)
 }
 
 /* let_go - so that nothing that is to happen comes too late on a slow machine */
-static void let_go(struct cluster *c)
+static void let_go(struct cluster *c, bool all)
 {
+    bool early = c->plan->follow && c->last_step + 50 < c->plan->steps;
+
     for (unsigned i = 0; i < c->n; i++) {
         const struct process *p = &c->processes[i];
 
-        if (p->life == LIFE_RUNS && p->generation == 0 && !p->has_arrived)
+        if (!all && !early && p->life == LIFE_RUNS && p->generation == 0 && !p->has_arrived)
             return;
     }
     for (unsigned i = 0; i < c->n; i++) {
@@ -545,14 +571,16 @@ static void take_step(struct cluster *c, struct process *p, const struct note *n
     result->n_states += note->state_came;
     if (result->hash[step] != 0 && result->hash[step] != note->hash && c->plan->exact)
         fault(c, "two ranks have different values", step);
-    if (!note->state_came && note->stable + 2 != step && step > 1)
+    if (!note->state_came && note->stable + 2 != step && step > 1 && p->generation > 0)
         fault(c, "the step that all have is not the one before the last", step);
     if (!note->state_came && step != p->last_step + 1)
         fault(c, "a step came twice, or was left out", step);
     p->last_step = step;
     result->hash[step] = note->hash;
     p->is_held = true;
-    let_go(c);
+    c->last_step = step;
+    result->n_followed += p->generation == 0;
+    let_go(c, false);
     if (c->next_act > 0 && --c->next_act == 0) {
         act(c);
         c->next_act = 5 + (unsigned)random_below(&c->random, 40);
@@ -652,7 +680,7 @@ void cluster_run(const struct cluster_plan *plan, struct cluster_result *ret)
             if (fds[i].revents != 0)
                 take_note(c, &c->processes[i]);
         form(c);
-        let_go(c);
+        let_go(c, r == 0);
         if (r == 0)
             thaw_all(c); /* all wait for who is frozen */
         quiet = r == 0 ? quiet + 1 : 0;

@@ -30,6 +30,7 @@ struct cluster_plan {
     unsigned crashes;       /* so many of them, one after the other */
     unsigned other_values;  /* the last rank has so many more values */
     bool other_secret;      /* the last rank has another secret */
+    bool follow;            /* newcomers follow before they arrive */
     unsigned bad_step;      /* in this step rank 0 has a gradient that is no number */
 };
 
@@ -40,6 +41,7 @@ struct cluster_result {
     unsigned n_finished;              /* processes that ended well */
     unsigned n_restarted;             /* that nobody killed and that failed all the same */
     unsigned n_steps;                 /* told, by all */
+    unsigned n_followed;              /* of them: by newcomers before they arrived */
     uint64_t last_stable;
     char error[600]; /* of the last process that failed */
     char fault[300]; /* what must not be; "": nothing */

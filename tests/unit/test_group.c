@@ -161,6 +161,42 @@ TEST(test_a_newcomer_is_met_behind_a_step)
     assert_int_equal(result.n_finished, 5);
 }
 
+TEST(test_a_newcomer_follows_before_it_arrives)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.follow = true;
+    plan.joins = 3;
+    plan.ranks = 2;
+    plan.steps = 600;
+    result = run(plan);
+    assert_as_alone(&plan, &result);
+    print_message("%u steps followed, %u states given, %u generations\n", result.n_followed,
+                  result.n_states, result.n_generations);
+    assert_in_range(result.n_followed, 3, result.n_steps);
+    assert_int_equal(result.n_finished, 5);
+}
+
+TEST(test_a_follower_and_its_member_may_die)
+{
+    uint64_t rounds = number_from_environment("EDL_ROUNDS", 1);
+
+    for (uint64_t i = 0; i < rounds; i++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.follow = true;
+        plan.joins = 2;
+        plan.kills = 10;
+        plan.stops = plan.thaws = 1;
+        plan.steps = 500;
+        result = run(plan);
+        assert_as_alone(&plan, &result);
+        assert_in_range(result.n_killed, 5, 10);
+    }
+}
+
 TEST(test_a_frozen_rank_is_waited_for_or_replaced)
 {
     struct cluster_plan plan = usual;
