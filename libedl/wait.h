@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait.h - a wait for a program that has a poll loop: what client_await does, and nothing blocks
+/* wait.h - client_await for a program with a poll loop: nothing blocks
  *
  * Each call of it is a connection of its own, so several waits of one client go on at once. It ends
  * with news or an error; there is no end of its time, as the caller can free it at any moment. */

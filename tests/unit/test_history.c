@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_history.c - spans to bins, points of a job's progress, and what a point is made of */
+/* test_history.c - spans to bins, points of a job's progress, and the parts of a point */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_table_print.c - rows of text in columns, whatever characters are in them */
+/* test_table_print.c - rows of text in columns, with characters of any width */
 #include <stdio.h>
 #include <stdlib.h>
 
