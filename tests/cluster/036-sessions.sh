@@ -82,12 +82,19 @@ edl wait idles place --timeout 300 || fail "they end otherwise: $(edl logs idles
 
 # prolog and epilog are units with all rights of root: they mount, which the sandbox of the agent forbids
 machine_in n1 sh -c 'mkdir -p /etc/edl/prolog.d /etc/edl/epilog.d
-    printf "#!/bin/sh\nmount -t tmpfs \"job \$EDL_JOB_ID\" /mnt && echo of the prolog >/mnt/told && chown \$EDL_JOB_USER /mnt/told\n" >/etc/edl/prolog.d/10-mount
+    printf "#!/bin/sh\nmountpoint -q /mnt || mount -t tmpfs \"job \$EDL_JOB_ID\" /mnt && echo of the prolog >/mnt/told && chown \$EDL_JOB_USER /mnt/told\n" >/etc/edl/prolog.d/10-mount
     printf "#!/bin/sh\numount /mnt\n" >/etc/edl/epilog.d/10-mount
     chmod 755 /etc/edl/prolog.d/10-mount /etc/edl/epilog.d/10-mount'
 edl submit --name mounts --cpu 100m --memory 64Mi -- sh -c 'ls -l /mnt; cat /mnt/told' || fail 'no job'
 edl wait mounts --timeout 300 || fail "its prolog did not mount: $(edl why mounts; edl nodes; machine_in n1 journalctl -u edl-agent -u 'edl-prolog*' --no-pager -n 30)"
 edl logs mounts >"$machines/out"
 grep -q ' ann .* told$' "$machines/out" && grep -q 'of the prolog$' "$machines/out" || fail "it sees: $(cat "$machines/out")"
+machine_in n1 sh -c 'printf "#!/bin/sh\n[ -e /run/edl-s/again ] || { touch /run/edl-s/again; setsid sleep 1712 & sleep 1712; }\n" >/etc/edl/prolog.d/20-hangs
+    chmod 755 /etc/edl/prolog.d/20-hangs'
+edl submit --name again --cpu 100m --memory 64Mi -- true || fail 'no job'
+await 60 'a prolog hangs' machine_in n1 pgrep -f 'sleep 171[2]'
+machine_in n1 systemctl kill -s KILL edl-agent
+await 60 'nothing is left of the prolog' none 'pgrep -f "sleep 171[2]"'
+edl wait again --timeout 300 || fail "its prolog did not run again: $(edl why again; machine_in n1 journalctl -u edl-agent --no-pager -n 30)"
 machine_in n1 sh -c '! mountpoint -q /mnt' || fail 'its epilog did not run before the end was told'
 none 'systemctl list-units "edl-prolog-*" "edl-epilog-*" --no-legend --plain' || fail 'a unit of a prolog is left'
