@@ -34,7 +34,7 @@
  *
  * 11. The node's owner may have drop-ins (visits.h). Then nothing of a job starts before its prolog
  *     has ended well. Its epilog runs when the last unit of it is gone. The end of that unit is
- * told after the epilog, so that what it was granted is nobody else's meanwhile. A start that
+ * told after the epilog, so that its grants are nobody else's meanwhile. A start that
  * failed is told at once.
  *
  * Use: after each input take all actions and carry them out, in their order, before new orders are

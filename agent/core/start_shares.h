@@ -2,7 +2,7 @@
 /* start_shares.h - how many starts of each owner are under way
  *
  * Each may have as many as are still free (shared/fair_share.h): half of all when it is alone, and
- * something is left for whoever comes. Pure but for memory. Tests: test_agent_starts.c. */
+ * something is left for the next owner. Pure but for memory. Tests: test_agent_starts.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* turns.h - things that wait for their turn: owners take turns, and those of one owner keep their
  * order
  *
- * Pure but for memory. So whoever has thousands that wait holds up nobody else's. Used for the
+ * Pure but for memory. So an owner of thousands that wait holds up nobody else's. Used for the
  * starts that wait until others are done (agent_core.c, late_starts.c). */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit_helper.h - a program of ours as a unit beside the agent: with its own rights, not those that
- * the sandbox of the agent's unit leaves to whatever it starts
+/* unit_helper.h - a program of ours as a unit beside the agent, with rights of its own: the sandbox
+ * of the agent's unit would leave its children fewer
  *
  * org.freedesktop.systemd1(5): StartTransientUnit. The program talks with the agent over a socket
  * on its standard input, and its end closes that. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* folder_remover.c - see folder_remover.h
  *
- * edl-workspace is sent one path a message, and answers each with one. What it had not answered
- * when it ended is sent to the next one. Where none can be started, the agent removes folders
- * itself. What an agent leaves, the next one finds: a folder of which its scheduler wants nothing
- * goes again. */
+ * edl-workspace is sent one path a message, and answers each with one. Paths without an answer
+ * at its end are sent to the next one. Where none can be started, the agent removes folders itself.
+ * The next agent finds the folders that this one leaves: a folder of which its scheduler wants
+ * nothing goes again. */
 #include "agent/processes/folder_remover.h"
 
 #include <errno.h>

@@ -2,12 +2,12 @@
 /* log_pump.h - what a program writes, from its pipe into its log
  *
  * A pipe has no end that an open(2) of /dev/stderr could cut off, and a full disk is no error of
- * the program: lines are dropped, and the log tells how many. A disk may hold up whoever writes to
- * it, and a supervisor has a lease to keep. So a thread moves the bytes; it is made when the first
+ * the program: lines are dropped, and the log tells how many. A disk may hold up its writers,
+ * and a supervisor has a lease to keep. So a thread moves the bytes; it is made when the first
  * ones are there. The supervisor moves them itself when its program is over, or no thread can be
  * had.
  *
- * The log belongs to the pump: whoever has a word of his own for it says it here. */
+ * The log belongs to the pump: all other words for it go through the pump. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor.c - program edl-supervisor: the spawn server of an agent, one supervisor by hand, or
- * who runs the drop-ins of a job */
+ * the runner of the drop-ins of a job */
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
