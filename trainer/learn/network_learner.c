@@ -64,6 +64,11 @@ void network_learner_set_lesson(struct network_learner *l, uint32_t pass, uint64
     l->lesson = lesson;
 }
 
+void network_learner_set_passes_before(struct network_learner *l, uint64_t passes)
+{
+    l->passes_before = passes;
+}
+
 uint64_t network_learner_steps(const struct network_learner *l)
 {
     return l->steps;

@@ -71,6 +71,10 @@ struct network_learner *network_learner_free(struct network_learner *learner);
  * (step_seed.h); 0 and 0 at first */
 void network_learner_set_lesson(struct network_learner *learner, uint32_t pass, uint64_t lesson);
 
+/* network_learner_set_passes_before - so many passes were trained before pass 0: a training that
+ * goes on with its optimizer and counts passes anew has other masks than the one before */
+void network_learner_set_passes_before(struct network_learner *learner, uint64_t passes);
+
 /* network_learner_gradient - adds the gradient of a micro-batch, samples indices[n] of the set, to
  * the sums; the only place from which gradients leave
  *

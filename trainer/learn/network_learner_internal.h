@@ -34,7 +34,7 @@ struct network_learner {
     struct batch_room *room;
     uint64_t steps, batches;
     uint32_t pass;
-    uint64_t lesson;
+    uint64_t lesson, passes_before;
     uint64_t *indices; /* [batch] of a walk */
     bool dense_valid;
     /* [params of the network]; closed: a static one has no gradient */

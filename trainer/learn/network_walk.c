@@ -59,7 +59,7 @@ static uint64_t seed_at(const struct network_learner *l, size_t position)
 {
     const uint64_t batch = position / l->config.batch;
     const struct step_place place = { .lesson = l->lesson,
-                                      .epoch = l->pass,
+                                      .epoch = l->passes_before + l->pass,
                                       .step = batch / l->config.push_every,
                                       .micro_batch = batch % l->config.push_every };
 

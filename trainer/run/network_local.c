@@ -510,6 +510,14 @@ static uint64_t batches_of_pass(const struct study *s)
     return (sample_set_n(s->data.train) + study_batch(s) - 1) / study_batch(s);
 }
 
+/* The optimizer of a saved pass tells how many batches were trained before it. */
+static void count_passes_before(const struct study *s)
+{
+    const uint64_t passes = network_learner_steps(s->learner) / MAX_OF(batches_of_pass(s), 1u);
+
+    network_learner_set_passes_before(s->learner, passes - MIN_OF(passes, s->job->start_pass));
+}
+
 static bool tests_behind_pass(const struct study *s)
 {
     const uint64_t period = s->job->test_period;
@@ -572,6 +580,7 @@ int network_train(const struct network_job *job, struct edl_error *error)
         r = study_begin(&s, error);
     if (r >= 0) {
         describe(&s);
+        count_passes_before(&s);
         r = pull(&s, error);
     }
     if (r >= 0 && !has_saved(&s))
