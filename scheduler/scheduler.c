@@ -109,6 +109,15 @@ static void on_account_known(const char *name, void *userdata)
         scheduler_touch(scheduler);
 }
 
+/* The page is as good without pictures. */
+static void read_library(struct scheduler *scheduler)
+{
+    struct edl_error error = { 0 };
+
+    if (web_library_read(&scheduler->library, &error) < 0)
+        log_info("the page shows figures without pictures: %s", error.text);
+}
+
 static int init(struct scheduler *scheduler, struct edl_error *error)
 {
     struct edl_error why = { 0 };
@@ -140,6 +149,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
         r = api_workspaces_init(scheduler, error);
     if (r == 0)
         r = datasets_init(scheduler, error);
+    if (r == 0)
+        read_library(scheduler);
     if (r == 0)
         r = history_reads_init(scheduler, error);
     if (r == 0)
@@ -191,6 +202,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     api_workspaces_done(scheduler);
     datasets_done(scheduler);
     history_reads_done(scheduler);
+    web_library_done(&scheduler->library);
     database_check_done(scheduler);
     file_reads_done(scheduler);
     sessions_done(scheduler);

@@ -33,6 +33,7 @@
 #include "scheduler/nodes/pulse.h"
 #include "scheduler/nodes/sessions.h"
 #include "scheduler/options.h"
+#include "scheduler/web/library.h"
 #include "scheduler/workspaces/datasets.h"
 #include "scheduler/workspaces/workspaces.h"
 #include "shared/account_name.h"
@@ -86,6 +87,7 @@ struct scheduler {
     struct progresses progresses;   /* of processes, as their nodes report them */
     struct job_series_table series; /* how running jobs go */
     struct history_reads history_reads;
+    struct web_library library; /* of the page */
     struct workspaces workspaces;
     struct datasets datasets;     /* on their way */
     struct file_reads file_reads; /* likewise, from nodes to people */

@@ -62,15 +62,16 @@ static void add_span(const struct held_span *span, void *userdata)
                  (double)span->amount);
 }
 
-/* Three digits behind the point are more than anybody sees. */
-static json_t *values_of(const struct bins *bins, uint32_t series)
+/* whole: nobody sees less than one of these. Else a thousandth is enough. */
+static json_t *values_of(const struct bins *bins, uint32_t series, bool whole)
 {
+    const double parts = whole ? 1 : 1000;
     double means[BINS_MAX];
     json_t *values = json_array();
 
     bins_means(bins, series, means);
     for (uint32_t i = 0; i < bins->n; i++) {
-        double value = fmax(0, round(means[i] * 1000) / 1000);
+        double value = fmax(0, round(means[i] * parts) / parts);
 
         (void)json_array_append_new(values, value == floor(value) ? json_integer((json_int_t)value)
                                                                   : json_real(value));
@@ -158,7 +159,7 @@ static int put_owner(struct store_reader *reader, const struct picture *picture,
         json_pack("{s:o,s:o,s:o,s:o}", "user", text_or(owner->user, "(not UTF-8)"), "job_id",
                   picture->query->by_job ? json_integer((json_int_t)owner->job_id) : json_null(),
                   "job", name != NULL ? null_or_text(name) : json_null(), "values",
-                  values_of(&picture->bins, i)));
+                  values_of(&picture->bins, i, !picture->query->gpus)));
     return 0;
 }
 
@@ -171,11 +172,12 @@ static int put_series(struct store_reader *reader, const struct picture *picture
     for (uint32_t i = 0; r == 0 && i < picture->n; i++)
         r = put_owner(reader, picture, i, series, error);
     (void)json_object_set_new(answer, "series", series);
-    (void)json_object_set_new(answer, "others",
-                              picture->n_others > 0
-                                  ? json_pack("{s:I,s:o}", "n", (json_int_t)picture->n_others,
-                                              "values", values_of(&picture->bins, picture->n))
-                                  : json_null());
+    (void)json_object_set_new(
+        answer, "others",
+        picture->n_others > 0
+            ? json_pack("{s:I,s:o}", "n", (json_int_t)picture->n_others, "values",
+                        values_of(&picture->bins, picture->n, !picture->query->gpus))
+            : json_null());
     return r;
 }
 
@@ -238,8 +240,9 @@ static json_t *roles_to_json(const struct history_question *question, const stru
     json_t *array = json_array();
 
     for (uint32_t i = 0; i < roles->n; i++)
-        (void)json_array_append_new(array, json_pack("{s:s,s:o}", "role", question->roles[i],
-                                                     "processes", values_of(&roles->bins, i)));
+        (void)json_array_append_new(array,
+                                    json_pack("{s:s,s:o}", "role", question->roles[i], "processes",
+                                              values_of(&roles->bins, i, false)));
     return array;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_json.h - the answers about the history, from the rows of a reader
+/* history_json.h - the answers about the history, from a reader's rows
  *
  * Used by: reads.c, in its thread. Tests: tests/unit/test_history.c. */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_series.h - how each running job goes: points are taken as its nodes report, and stored
  *
- * Shown to people; nothing is decided by it. A point takes the walk over a job's processes, at most
- * every SERIES_PERIOD_US of a job; a report costs a look at a table for each of its processes. A
+ * Shown to people; nothing is decided by it. A point takes a walk over the job's processes, at most
+ * every SERIES_PERIOD_US. A report costs a look at a table for each of its processes. A
  * job's points are stored when it ends, when the scheduler stops, and at most every SAVE_US. A
  * scheduler that is killed loses what came since. Tests: tests/unit/test_history.c,
  * tests/integration/148-page-pictures.sh. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample.h - how far a job is at this moment, from the words of its processes
+/* sample.h - how far a job is at this moment, by the words of its processes
  *
- * Its progress: records of its data, or the "done" that a program tells. Its speed: samples of
+ * How much is done: records of its data, or the "done" that a program tells. Its speed: samples of
  * edl.step(), else records, else the step or the samples that edl.progress() tells. Its cost: the
  * mean of the "cost" or "loss" that processes tell. Used by: job_series.c. Tests:
  * tests/unit/test_history.c. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* series.h - how a job went: a bounded number of points over all its time
  *
- * Pure. A point tells of the time since the point before. When there are as many as may be, each two
- * become one, and points come half as often from then on: a job of a week has the whole week, in
- * as many points as one of an hour. Used by: job_series.c, reads.c. Tests:
+ * Pure. A point stands for the time since the one before. When there are as many as may be, each
+ * two become one, and points come half as often from then on: a job of a week has the whole week,
+ * in as many points as one of an hour. Used by: job_series.c, reads.c. Tests:
  * tests/unit/test_history.c. */
 #pragma once
 

@@ -2,8 +2,8 @@
 /* store_reader.h - a look at the history beside the loop: a connection of its own, for reading
  *
  * Any thread may use one. It sees what was committed when it was opened, and delays no commit.
- * The rows may be many, so each of its calls ends with -ETIMEDOUT once the reader is older
- * than STORE_READER_US. Used by: scheduler/history/reads.c. Tests: tests/unit/test_store_held.c. */
+ * There may be many rows, so each of its calls ends with -ETIMEDOUT once the reader is older than
+ * STORE_READER_US. Used by: scheduler/history/reads.c. Tests: tests/unit/test_store_held.c. */
 #pragma once
 
 #include <stdbool.h>

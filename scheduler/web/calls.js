@@ -18,5 +18,7 @@ export const calls = {
     "nodeProcesses": {"path": "/nodes/{node}/processes", "query": []},
     "nodeEvents": {"path": "/nodes/{node}/events", "query": ["limit"]},
     "login": {"method": "POST", "path": "/login", "query": []},
-    "removeToken": {"method": "DELETE", "path": "/tokens/{token}", "query": []}
+    "removeToken": {"method": "DELETE", "path": "/tokens/{token}", "query": []},
+    "allocation": {"path": "/history/allocation", "query": ["since_us", "by", "resource", "bins"]},
+    "history": {"path": "/jobs/{job}/history", "query": ["bins"]}
 };

@@ -2,12 +2,14 @@
 // page.js - which view is shown, and when it is read anew: whenever something happened, and at each beat of the event
 // stream for what makes no event (load, progress). Nothing is asked by a timer of the page's own.
 import { get, Problem, token } from "./api.js";
+import { forgetCurves, readCurves } from "./curve.js";
 import { byId, setText, show } from "./dom.js";
 import { beginJob, readJob, tookJobEvents } from "./job.js";
 import { beginNode, readNode, tookNodeEvents } from "./node.js";
 import { beginOverview, forgetEvents, readOverview, readSummary, tookEvents } from "./overview.js";
 import { codeIn, secretIn, signIn, signOut, whyRefused } from "./signin.js";
 import { follow, insist } from "./stream.js";
+import { beginTimeline, forgetTimeline, readTimeline } from "./timeline.js";
 
 const LEAST_BETWEEN_MS = 1000;
 const SHARE = 10; // of the time, at most one part in so many is spent on reading anew
@@ -22,9 +24,9 @@ let view = null; // { of, name, stop }; of: one of VIEWS, name: of its job or no
 
 /** What can be shown: where in the page, at which address, how it begins and how it is read anew. */
 const VIEWS = [
-    { id: "one-job", at: /^#\/jobs\/([\w.-]+)$/, begin: beginJob, read: readJob },
+    { id: "one-job", at: /^#\/jobs\/([\w.-]+)$/, begin: beginJob, read: (name, signal) => Promise.all([readJob(name, signal), readCurves(name, signal)]) },
     { id: "one-node", at: /^#\/nodes\/([\w.-]+)$/, begin: beginNode, read: readNode },
-    { id: "overview", at: /(?:)/, begin() {}, read: (_name, signal) => readOverview(signal) },
+    { id: "overview", at: /(?:)/, begin() {}, read: (_name, signal) => Promise.all([readOverview(signal), readTimeline(signal)]) },
 ];
 
 // --- what is wrong ---
@@ -105,6 +107,7 @@ function choose() {
         show(byId(one.id), one === of);
     showTrouble(notice = null);
     document.title = "EDL cluster";
+    forgetCurves();
     of.begin(view.name, view.stop.signal, failed);
     hurry();
 }
@@ -127,6 +130,8 @@ function end() {
     session = view = null;
     for (const id of [...VIEWS.map((one) => one.id), "caller"])
         show(byId(id), false);
+    forgetTimeline();
+    forgetCurves();
     setText(byId("summary"), "");
     setText(byId("link"), "");
     showTrouble(null);
@@ -227,5 +232,6 @@ function begin() {
 }
 
 beginOverview(hurry);
+beginTimeline(hurry);
 get("version", {}).then((told) => setText(byId("version"), "EDL " + told.version), () => {});
 begin();

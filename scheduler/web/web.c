@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "scheduler/api/precondition.h"
+#include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
@@ -36,6 +38,19 @@ static const struct {
     { "Cross-Origin-Resource-Policy", "same-origin" },
 };
 
+/* What may be kept, as long as its tag is this one. */
+static void reply_kept(struct http_request *request, const char *type, const char *tag,
+                       const char *text, size_t size)
+{
+    for (size_t h = 0; h < ELEMENTS(headers); h++)
+        http_reply_header(request, headers[h].name, headers[h].value);
+    http_reply_header(request, "ETag", tag);
+    if (precondition_is_known(request, tag))
+        http_reply_bytes(request, 304, type, "", 0);
+    else
+        http_reply_bytes(request, 200, type, text, size);
+}
+
 static void reply(struct http_request *request, const char *name)
 {
     struct edl_error error = { 0 };
@@ -45,13 +60,7 @@ static void reply(struct http_request *request, const char *name)
 
         if (!streq(asset->name, name))
             continue;
-        for (size_t h = 0; h < ELEMENTS(headers); h++)
-            http_reply_header(request, headers[h].name, headers[h].value);
-        http_reply_header(request, "ETag", asset->tag);
-        if (precondition_is_known(request, asset->tag))
-            http_reply_bytes(request, 304, asset->type, "", 0);
-        else
-            http_reply_text(request, 200, asset->type, asset->text);
+        reply_kept(request, asset->type, asset->tag, asset->text, strlen(asset->text));
         return;
     }
     (void)edl_error_set(&error, -ENOENT, "the page has no part \"%.60s\"", name);
@@ -68,4 +77,22 @@ void api_page_asset(struct http_request *request, void *userdata)
 {
     (void)userdata;
     reply(request, http_request_param(request, "asset"));
+}
+
+void api_page_library(struct http_request *request, void *userdata)
+{
+    const struct scheduler *scheduler = userdata;
+    const struct web_library *library = &scheduler->library;
+    struct edl_error error = { 0 };
+
+    if (library->text != NULL && streq(http_request_param(request, "library"), WEB_LIBRARY_NAME)) {
+        reply_kept(request, "text/javascript; charset=utf-8", library->tag, library->text,
+                   library->size);
+        return;
+    }
+    (void)edl_error_set(&error, -ENOENT, "the page has no library \"%.60s\"",
+                        http_request_param(request, "library"));
+    (void)edl_error_remedy(&error, "apt install libjs-chart.js on the scheduler's machine, and"
+                                   " restart the scheduler");
+    http_reply_error(request, &error);
 }

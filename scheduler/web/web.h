@@ -7,6 +7,9 @@
 
 struct http_request;
 
-/* api_page, api_page_asset - "/", and the files that it asks for; userdata is not looked at */
+/* api_page, api_page_asset - "/", and the files that it asks for; userdata is not looked at.
+ * api_page_library - a library of its system that the page uses, when it is there: the scheduler's
+ */
 void api_page(struct http_request *request, void *userdata);
 void api_page_asset(struct http_request *request, void *userdata);
+void api_page_library(struct http_request *request, void *userdata);

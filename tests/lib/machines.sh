@@ -17,7 +17,7 @@
 # The test itself is at 10.77.0.1, in a network namespace of its own. What a machine writes lives until the test ends. The
 # root that all of them share is made once per list of packages and kept (EDL_MACHINES_DIR, else beside the builds).
 machine_packages=systemd,systemd-sysv,dbus,iproute2,procps,jq,curl,libmicrohttpd12,libjansson4,libsqlite3-0,libsystemd0
-machine_packages=$machine_packages,libcurl3-gnutls,libyaml-0-2,libgnutls30,libarchive13,libsnappy1v5,zlib1g
+machine_packages=$machine_packages,libcurl3-gnutls,libyaml-0-2,libgnutls30,libarchive13,libsnappy1v5,zlib1g,libjs-chart.js
 # shellcheck disable=SC1091
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 machine_hierarchies='cpu cpuacct cpuset memory blkio pids devices freezer systemd unified'

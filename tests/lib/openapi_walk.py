@@ -249,7 +249,7 @@ class Walk:
     # --- good calls ---
 
     def target(self, path, **names):
-        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "name": "walked.trainer", "sha256": "0" * 64, "role": "trainer", "index": "0", "read": "1", "session": "0" * 32}, **names).items():
+        for name, value in dict({"job": "walked", "node": "n1", "user": "walker", "group": "walkers", "token": "1", "array": "many", "asset": "page.css", "library": "chart.min.js", "name": "walked.trainer", "sha256": "0" * 64, "role": "trainer", "index": "0", "read": "1", "session": "0" * 32}, **names).items():
             path = path.replace("{%s}" % name, value)
         return path
 
@@ -373,6 +373,7 @@ GOOD = {
     "getVersion": lambda w: [{}],
     "getApi": lambda w: [{}],
     "getPage": lambda w: [{}],
+    "getPageLibrary": lambda w: [{"names": {"library": "chart.min.js"}}],
     "getPageAsset": lambda w: [{}, {"names": {"asset": "page.js"}}, {"names": {"asset": "icon.svg"}}],
     "getMetrics": lambda w: [{}],
     "getClusterMetrics": lambda w: [{}],
