@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kernels/kernels.h"
 #include "libedl/edl/edl.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -128,6 +129,11 @@ static int open_member(struct training *t, struct edl_error *error)
         r = device_backend_for(t->job->device, t->study.network, &config.backend, error);
     if (r < 0)
         return r;
+    if (!config.backend->host_memory && t->job->exact > 0)
+        log_warning(
+            "sums are exact, but gradients on %s are not the same twice: the model has other "
+            "bits each time",
+            config.backend->name);
     config.micro_batches = (uint32_t)micro_batches;
     config.micro_batch = (uint32_t)(batch / micro_batches);
     r = group_member_new(&config, &t->member, error);
