@@ -78,6 +78,8 @@ TEST(test_lines_of_slurm_become_options)
           "--priority=-5|--dependency=afterok:7|--nodelist=n[1-2]|--workspace=/x|" },
         { "#SBATCH -o out.%j -e err.%j --export=ALL\n",
           "--output=out.%j|--error=err.%j|--export=ALL|" },
+        { "#SBATCH --mail-type=END,FAIL\n#SBATCH --mail-user=ann@lab.example\n",
+          "--mail-type=END,FAIL|--mail-user=ann@lab.example|" },
         { "##SBATCH --nodes=9\n# SBATCH --nodes=9\n#SBATCHx\n#EDL --min 2 --max '4'\n",
           "--min|2|--max|4|" },
         { "\n  # a\n#SBATCH --ntasks=2\necho\n#SBATCH --ntasks=3\n", "--ntasks=2|" },

@@ -147,6 +147,42 @@ TEST(test_submit_takes_what_is_clear)
     (void)unsetenv("WORDS_HERE");
 }
 
+/* What `notify` says for the words of a command line; "": there is none. */
+TEST(test_words_about_notices)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        const char *types, *users, *webhook, *notify;
+    } cases[] = {
+        { "END,fail", "ann@a,bob", NULL,
+          "\"notify\":{\"on\":[\"end\",\"fail\"],\"mail\":[\"ann@a\",\"bob\"]}" },
+        { "ALL,END", "a@b", NULL,
+          "\"notify\":{\"on\":[\"begin\",\"end\",\"fail\",\"requeue\"],\"mail\":[\"a@b\"]}" },
+        { "ARRAY_TASKS", "a@b", "https://h/x",
+          "\"notify\":{\"each\":true,\"mail\":[\"a@b\"],\"webhook\":\"https://h/x\"}" },
+        { NULL, NULL, "https://h/x", "\"notify\":{\"webhook\":\"https://h/x\"}" },
+        { "NONE", "a@b", "https://h/x", "" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        _cleanup_free_ char *types = text_format("--mail-type=%s", cases[i].types);
+        _cleanup_free_ char *users = text_format("--mail-user=%s", cases[i].users);
+        _cleanup_free_ char *webhook = text_format("--webhook=%s", cases[i].webhook);
+        _cleanup_free_ char *seen = NULL;
+
+        assert_int_equal(EDL(NULL, NULL, "submit", "--no-upload",
+                             cases[i].types != NULL ? types : "--no-upload",
+                             cases[i].users != NULL ? users : "--no-upload",
+                             cases[i].webhook != NULL ? webhook : "--no-upload", "--", "true"),
+                         STATUS_OK);
+        seen = sent(fixture);
+        if (*cases[i].notify == '\0')
+            assert_null(strstr(seen, "\"notify\""));
+        else if (strstr(seen, cases[i].notify) == NULL)
+            fail_msg("%s is not in %s", cases[i].notify, seen);
+    }
+}
+
 TEST(test_submit_names_ours_for_the_rest)
 {
     const struct fixture *fixture = *state;
