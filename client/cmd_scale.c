@@ -58,6 +58,18 @@ static int read_priority(const char *text, json_t *body, struct edl_error *error
     return 0;
 }
 
+static int read_bound(const char *text, json_t *body, struct edl_error *error)
+{
+    uint64_t n;
+
+    if (parse_u64(text, &n) < 0 || n > INT32_MAX) {
+        (void)edl_error_set(error, -EINVAL, "\"%%%s\" is no number of jobs at once", text);
+        return edl_error_remedy(error, "edl scale sweep%%4, or sweep%%0 for all of them");
+    }
+    (void)json_object_set_new(body, "at_once", json_integer((json_int_t)n));
+    return 0;
+}
+
 static int read_body(const struct invocation *invocation, json_t *body, struct edl_error *error)
 {
     const struct scale_options *options = invocation->options;
@@ -69,6 +81,8 @@ static int read_body(const struct invocation *invocation, json_t *body, struct e
                        options->role != NULL ? options->role : "trainer", body, error);
     if (r == 0 && options->priority != NULL)
         r = read_priority(options->priority, body, error);
+    if (r == 0 && strchr(job, '%') != NULL)
+        r = read_bound(strchr(job, '%') + 1, body, error);
     if (r == 0 && options->time != NULL && streq(options->time, "0"))
         (void)json_object_set_new(body, "time_limit", json_string("0"));
     else if (r == 0)
@@ -89,6 +103,8 @@ static void print_change(const json_t *answer, const json_t *body)
     if (json_object_get(body, "priority") != NULL)
         (void)printf(" priority %" JSON_INTEGER_FORMAT,
                      json_integer_value(json_object_get(body, "priority")));
+    if (json_object_get(body, "at_once") != NULL)
+        (void)printf(" jobs of its array at once %" PRIu64, json_u64(body, "at_once"));
     if (json_object_get(body, "time_limit") != NULL)
         (void)printf(" time limit %s", json_text(body, "time_limit"));
     (void)printf("\n");
@@ -131,17 +147,49 @@ static int scale_array(struct server *server, const char *name, const json_t *jo
     return report_error(&error);
 }
 
+/* bound_array - by any of its jobs that is not over */
+static int bound_array(struct server *server, const char *name, const json_t *jobs,
+                       const json_t *body, json_t *changed)
+{
+    struct edl_error error = { 0 };
+    size_t i;
+    json_t *job;
+
+    json_array_foreach(jobs, i, job)
+    {
+        _cleanup_free_ char *id = text_format("%" PRIu64, json_u64(job, "id"));
+        json_t *answer = NULL;
+        int status;
+
+        if (job_is_final(job))
+            continue;
+        status = scale_one(server, id, body, &answer);
+        if (status == STATUS_OK)
+            (void)json_array_append_new(changed, answer);
+        return status;
+    }
+    (void)edl_error_set(&error, -ENOENT, "%.80s is no array with jobs that are not over", name);
+    (void)edl_error_remedy(&error, "`edl ps` lists arrays; %%N is of these alone");
+    return report_error(&error);
+}
+
 static int scale(struct server *server, const struct invocation *invocation, const json_t *body)
 {
-    const char *name = invocation->arguments.args[0];
+    _cleanup_free_ char *named = xstrdup(invocation->arguments.args[0]);
+    const char *name = named;
     _cleanup_json_ json_t *jobs = NULL, *changed = json_array(), *answer = NULL;
-    int status = array_find(server, name, &jobs);
+    int status;
     size_t i;
     json_t *one;
 
+    named[strcspn(named, "%")] = '\0';
+    status = array_find(server, name, &jobs);
     if (status != STATUS_OK)
         return status;
-    if (jobs != NULL) {
+    if (json_object_get(body, "at_once") != NULL) {
+        status = bound_array(server, name, jobs, body, changed);
+        answer = json_pack("{s:s,s:O}", "array", name, "jobs", changed);
+    } else if (jobs != NULL) {
         status = scale_array(server, name, jobs, body, changed);
         answer = json_pack("{s:s,s:O}", "array", name, "jobs", changed);
     } else {
@@ -179,7 +227,7 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_scale = {
     .name = "scale",
-    .usage = "JOB|ARRAY [MIN:MAX] [--role ROLE] [--priority N] [--time TIME]",
+    .usage = "JOB|ARRAY[%N] [MIN:MAX] [--role ROLE] [--priority N] [--time TIME]",
     .summary = "Change how many instances a job may have, its priority or its time limit",
     .details =
         "MIN:MAX, MIN-MAX or N (exactly N). The policy chooses the number between them; running\n"
@@ -187,7 +235,8 @@ const struct verb verb_scale = {
         "as\n"
         "the job began with: a job that has never run may be given another number.\n"
         "--time less than before is yours to set; more is an admin's.\n"
-        "An array's name stands for all its jobs that are not over.",
+        "An array's name stands for all its jobs that are not over. ARRAY%N: so many of them at "
+        "once,\n0 for all.",
     VERB_OPTIONS(scale_options, struct scale_options),
     .min_args = 1,
     .max_args = 2,

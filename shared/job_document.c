@@ -90,6 +90,11 @@ static const struct document_rule array_rules[] = {
       .offset = AT(array_jobs),
       .min = 1,
       .max = JOB_ARRAY_MAX },
+    { .key = "most",
+      .kind = DOCUMENT_INTEGER,
+      .offset = AT(array_most),
+      .min = 1,
+      .max = JOB_ARRAY_MAX },
 };
 
 static const struct document_rule restart_rules[] = {

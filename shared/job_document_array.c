@@ -39,10 +39,6 @@ static int finish_array_range(struct document_reader *reader, const struct job_d
                                               "for four of them at once");
         return EDL_EBADSPEC;
     }
-    if (most > 0 && json_array_size(draft->after) >= JOB_AFTER_MAX) {
-        (void)job_draft_refuse(reader, draft, "after", "one place is for the jobs of the array");
-        return edl_error_remedy(reader->error, "name at most %d jobs", JOB_AFTER_MAX - 1);
-    }
     if (strlen(spec->name) + 1 + strlen(last_text) > JOB_NAME_MAX) {
         (void)job_draft_refuse(reader, draft, "array", "the names of its jobs would be too long");
         (void)edl_error_remedy(reader->error,
@@ -77,6 +73,7 @@ int job_draft_finish_array(struct document_reader *reader, const struct job_draf
     spec->array.name = xstrdup(draft->array_name);
     spec->array.first = (uint32_t)draft->array_index;
     spec->array.n = (uint32_t)draft->array_jobs;
+    spec->array.most = (uint32_t)draft->array_most;
     return 0;
 }
 

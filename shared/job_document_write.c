@@ -80,13 +80,18 @@ static json_t *role_to_json(const struct role_spec *role)
 
 static json_t *array_to_json(const struct job_array *array)
 {
+    json_t *json;
+
     if (array->name == NULL && array->most > 0)
         return json_sprintf("%" PRIu32 "-%" PRIu32 "%%%" PRIu32, array->first,
                             array->first + array->n - 1, array->most);
     if (array->name == NULL)
         return json_sprintf("%" PRIu32 "-%" PRIu32, array->first, array->first + array->n - 1);
-    return json_pack("{s:s,s:I,s:I}", "name", array->name, "index", (json_int_t)array->first,
+    json = json_pack("{s:s,s:I,s:I}", "name", array->name, "index", (json_int_t)array->first,
                      "jobs", (json_int_t)array->n);
+    if (array->most > 0)
+        (void)json_object_set_new(json, "most", json_integer((json_int_t)array->most));
+    return json;
 }
 
 static json_t *env_to_json(const struct job_spec *spec)

@@ -72,7 +72,7 @@ struct job_draft {
     const json_t *after, *array_element;
     const char *array;
     const char *array_name;
-    int64_t array_index, array_jobs;
+    int64_t array_index, array_jobs, array_most;
     int64_t priority, passes, port, ports_num, ports_num_for_sparse, restart_max;
     int64_t tries_at_once, shuffle, task_records, task_tries;
     uint64_t grace, restart_backoff, deadline, deadline_wall, expected, time_limit,

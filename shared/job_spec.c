@@ -145,7 +145,6 @@ struct job_spec *job_spec_array_element(const struct job_spec *spec, uint32_t pl
 
     element->array.name = xstrdup(spec->name);
     element->array.first = spec->array.first + place;
-    element->array.most = 0;
     /* the document has left room for the index */
     (void)snprintf(element->name, sizeof element->name, "%.*s-%" PRIu32, JOB_NAME_MAX - 11,
                    spec->name, element->array.first);

@@ -73,7 +73,7 @@ struct job_array {
     char *name;     /* of the array that this job is one of; NULL: to be made into one; owned */
     uint32_t first; /* index of its first job, or of this one */
     uint32_t n;     /* jobs; 0: no array */
-    uint32_t most;  /* of them at once, until they are made; 0: no bound */
+    uint32_t most;  /* of them at once; 0: no bound */
 };
 
 struct job_spec {

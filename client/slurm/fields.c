@@ -192,6 +192,8 @@ static char *reason(struct slurm_job *job)
     static const struct {
         const char *code, *slurm;
     } reasons[] = { { "waits-for-job", "Dependency" },
+                    { "array-limit", "JobArrayTaskLimit" },
+                    { "owner-limit", "AssocGrpCpuLimit" },
                     { "waits-for-node", "ReqNodeNotAvail" },
                     { "queued", "Priority" },
                     { "too-large", "Resources" } };

@@ -514,7 +514,8 @@ static int read_change(const struct job *job, const json_t *body, struct job_cha
     struct body_field field = { .object = body, .at = "" };
     struct job_change change = { .scale = false };
     int64_t priority = 0;
-    int r = body_known(&field, "role min max priority time_limit", error);
+    uint64_t at_once = 0;
+    int r = body_known(&field, "role min max priority time_limit at_once", error);
 
     if (r == 0 && (body_has(&field, "min") || body_has(&field, "max")))
         r = read_bounds(job, &field, &change, error);
@@ -522,13 +523,17 @@ static int read_change(const struct job *job, const json_t *body, struct job_cha
         r = body_i64(&field, "priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &priority, error);
     if (r == 0)
         r = read_limit(&field, &change, error);
+    if (r == 0)
+        r = body_u64(&field, "at_once", JOB_ARRAY_MAX, &at_once, error);
     if (r < 0)
         return r;
     change.prioritise = body_has(&field, "priority");
     change.priority = (int32_t)priority;
-    if (!change.scale && !change.prioritise && !change.limit) {
+    change.bound = body_has(&field, "at_once");
+    change.at_once = (uint32_t)at_once;
+    if (!change.scale && !change.prioritise && !change.limit && !change.bound) {
         (void)edl_error_set(error, -EINVAL, "there is nothing to change");
-        return edl_error_remedy(error, "give min, max, priority or time_limit");
+        return edl_error_remedy(error, "give min, max, priority, time_limit or at_once");
     }
     *ret = change;
     return 0;

@@ -106,7 +106,7 @@ static const struct http_route table[] = {
     { .method = "PATCH", .path = "/jobs/{job}", .handler = api_job_change,
       .operation = "changeJob", .flags = ROUTE_USER | ROUTE_KEYED | ROUTE_MATCHED | ROUTE_TAGGED, .max_body_bytes = NODE_BODY,
       .query = "dry_run", .takes = "ChangeJob", .status = 202, .gives = "Job",
-      .summary = "other bounds for a role, another priority or time limit; ?dry_run=1" },
+      .summary = "other bounds for a role, another priority or time limit, more jobs of its array at once; ?dry_run=1" },
     { .method = "GET", .path = "/jobs/{job}/processes", .handler = api_job_processes,
       .operation = "listProcesses", .flags = ROUTE_VIEWER, .max_body_bytes = NO_BODY,
       .query = "state", .status = 200, .gives = "ProcessList", .summary = "a job's processes" },

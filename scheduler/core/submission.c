@@ -31,8 +31,7 @@ static int submit(struct cluster *cluster, struct job_spec *take_spec,
     if (r < 0)
         return r;
     for (uint32_t i = 0; is_array && i < take_spec->array.n; i++) {
-        struct job *job =
-            make(cluster, submission_element(cluster, take_spec, i), user, terms->now);
+        struct job *job = make(cluster, job_spec_array_element(take_spec, i), user, terms->now);
 
         first = first != NULL ? first : job;
     }

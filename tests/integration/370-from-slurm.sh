@@ -73,19 +73,26 @@ scancel "$job2"
 edl wait "$job2" >/dev/null || true
 
 # of an array so many run at once; the number that sbatch prints stands for all of its jobs
-first=$(printf '#!/bin/sh\n#SBATCH -J few -a 1-3%%2\nsleep 300\n' | sbatch --parsable)
+first=$(printf '#!/bin/sh\n#SBATCH -J few -a 1-4%%2\nsleep 300\n' | sbatch --parsable)
 after=$(sbatch --parsable --dependency="afterany:$first" --wrap 'echo after')
 third=$((first + 2))
-third_waits() { [ "$(squeue -h -j "$third" -o %r)" = Dependency ]; }
+third_waits() { [ "$(squeue -h -j "$third" -o %r)" = JobArrayTaskLimit ]; }
+fourth_runs() { [ "$(squeue -h -j "$((first + 3))" -o %T)" = RUNNING ]; }
 third_runs() { [ "$(squeue -h -j "$third" -o %T)" = RUNNING ]; }
-await 120 'the third waits for the first' third_waits
-[ "$(squeue -h -j "$first" -o %i | paste -sd' ')" = "$first $((first + 1)) $third" ] || fail "squeue of the array: $(squeue -h -j "$first")"
+await 120 'the third waits for a place' third_waits
+[ "$(squeue -h -j "$first" -o %i | paste -sd' ')" = "$first $((first + 1)) $third $((first + 3))" ] || fail "squeue of the array: $(squeue -h -j "$first")"
 scancel "${first}_1"
 await 120 'the third runs' third_runs
+few=$(edl show "$first" --json | jq -r .job.spec.array.name)
+edl scale "$few%3" >"$work/told"
+await 120 'the fourth runs' fourth_runs
+grep -q 'jobs of its array at once 3' "$work/told" || fail "another bound: $(cat "$work/told")"
+status=0; edl scale "$few%many" 2>"$work/err" || status=$?
+[ "$status" = 2 ] && grep -q 'edl scale sweep%4' "$work/err" || fail "a bound that is no number: $status $(cat "$work/err")"
 [ "$(squeue -h -j "$after" -o %r)" = Dependency ] || fail 'what waits for the array began after its first job'
 scancel "$first"
 edl wait "$after" >/dev/null || fail 'what waited for any end failed'
-[ "$(sacct -n -P -j "$first" -o State | uniq -c | xargs)" = '3 CANCELLED' ] || fail "sacct of the array: $(sacct -n -P -j "$first")"
+[ "$(sacct -n -P -j "$first" -o State | uniq -c | xargs)" = '4 CANCELLED' ] || fail "sacct of the array: $(sacct -n -P -j "$first")"
 first=$(sbatch --parsable --wait -a 1-3 --wrap 'echo "$EDL_ARRAY_INDEX"')
 [ "$(sacct -n -P -j "$first" -o State | uniq -c | xargs)" = '3 COMPLETED' ] || fail "sbatch --wait ended before its array: $(sacct -n -P -j "$first")"
 # an unfinished line gets an end before another rank's output, and what edl says of a line is no output

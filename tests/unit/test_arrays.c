@@ -60,6 +60,85 @@ TEST(test_waits_for_an_array)
     world_free(w);
 }
 
+static unsigned n_in(const struct world *w, uint64_t first, unsigned n, enum job_state state)
+{
+    unsigned found = 0;
+
+    while (n-- > 0)
+        found += cluster_job(w->cluster, first + n)->state == state;
+    return found;
+}
+
+static int bound(struct world *w, uint64_t id, uint32_t at_once)
+{
+    const struct job_change change = { .bound = true, .at_once = at_once };
+
+    return cluster_change_job(w->cluster, cluster_job(w->cluster, id), &change, w->now, NULL);
+}
+
+/* One that takes long keeps one place, and not those behind it. Others of the same user and with
+ * the same request go past. */
+TEST(test_so_many_of_an_array_at_once)
+{
+    struct world *w = world_new(1, 20000, GIB, 1000);
+    struct job_spec *spec = array_spec("sweep", 0, 6);
+    struct job_spec *alone = job_spec_copy(spec);
+    struct job_account account;
+    struct job *slow, *job;
+
+    spec->array.most = 2;
+    slow = submit_array(w, spec);
+    alone->array.n = 0;
+    (void)snprintf(alone->name, sizeof alone->name, "alone");
+    w->user = "";
+    job = world_submit(w, alone);
+    world_replan(w);
+    world_run(w, 4);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(n_in(w, slow->id, 6, JOB_RUNNING), 2);
+    job = cluster_job(w->cluster, slow->id + 5);
+    assert_code(job, JOB_QUEUED, "array-limit");
+    assert_string_equal(job->reason, "at most 2 jobs of its array sweep run at once");
+    cluster_account(w->cluster, job, &account);
+    assert_string_equal(account.text,
+                        "the end of a job of array sweep, or a higher bound: edl scale sweep%N");
+    for (unsigned i = 1; i < 5; i++) {
+        finish(w, cluster_job(w->cluster, slow->id + i));
+        world_run(w, 4);
+        assert_int_equal(n_in(w, slow->id, 6, JOB_RUNNING), 2);
+    }
+    assert_int_equal(slow->state + job->state, 2 * JOB_RUNNING);
+    world_free(w);
+}
+
+/* Another bound while it runs, also over a restart: a lower one ends nothing. */
+TEST(test_another_bound_of_an_array)
+{
+    struct world *w = world_new(1, 20000, GIB, 1000);
+    struct job_spec *spec = array_spec("sweep", 3, 8);
+    uint64_t id, other = world_submit(w, world_spec("other", 1, 1, 100, 0, 0))->id;
+
+    spec->array.most = 2;
+    id = submit_array(w, spec)->id;
+    world_run(w, 4);
+    assert_int_equal(bound(w, other, 3), -EINVAL);
+    assert_int_equal(bound(w, id, 4), 0);
+    world_commit(w);
+    world_restart(w);
+    world_run(w, 8);
+    assert_int_equal(n_in(w, id, 8, JOB_RUNNING), 4);
+    assert_int_equal(bound(w, id + 7, 1), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        world_run(w, 4);
+        assert_int_equal(n_in(w, id, 8, JOB_RUNNING), 4 - i);
+        finish(w, cluster_job(w->cluster, id + i));
+    }
+    assert_int_equal(bound(w, id + 7, 0), 0);
+    world_run(w, 4);
+    assert_int_equal(n_in(w, id, 8, JOB_RUNNING), 5);
+    world_free(w);
+}
+
 /* A thousand behind a thousand: each of them is told at once, and nothing is counted a million
  * times. */
 TEST(test_arrays_behind_arrays)

@@ -383,7 +383,8 @@ TEST(test_array)
     assert_string_equal(job_after_named(spec->after[1]), "many");
     check_round_trip(spec);
     element = job_spec_array_element(spec, 9);
-    assert_int_equal(element->array.most, 0);
+    assert_int_equal(element->array.most, 3);
+    check_round_trip(element);
     (void)job_spec_free(element);
     (void)job_spec_free(spec);
     spec =

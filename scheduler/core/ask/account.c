@@ -39,7 +39,7 @@ static const char *const changes[] = {
     [CHANGE_NONE] = "none",         [CHANGE_REPORTS] = "reports",      [CHANGE_STOPS] = "stops",
     [CHANGE_JOB] = "job-before",    [CHANGE_FOREIGN] = "foreign-load", [CHANGE_NODE] = "node",
     [CHANGE_ROOM] = "room",         [CHANGE_SMALLER] = "smaller",      [CHANGE_AFTER] = "job",
-    [CHANGE_OWNER] = "owner-limit",
+    [CHANGE_OWNER] = "owner-limit", [CHANGE_ARRAY] = "array-limit",
 };
 
 static const struct kind {
@@ -334,6 +334,11 @@ static void say_change(const struct cluster *cluster, const struct job *job,
         (void)snprintf(ret->text, sizeof ret->text,
                        "the first report of %u node%s since the scheduler was started",
                        cluster->n_unheard, PLURAL(cluster->n_unheard));
+    } else if (verdict == VERDICT_ARRAY) {
+        ret->change = CHANGE_ARRAY;
+        (void)snprintf(ret->text, sizeof ret->text,
+                       "the end of a job of array %s, or a higher bound: edl scale %s%%N",
+                       job->spec->array.name, job->spec->array.name);
     } else if (verdict == VERDICT_OWNER) {
         say_owner(cluster, job, ret);
     } else if (verdict_is_of_room(verdict) && pin_wait_of_job(cluster, job, &pin)) {

@@ -22,6 +22,7 @@ enum wait_change {
     CHANGE_STOPS,   /* the end of the processes that stop for it */
     CHANGE_JOB,     /* the start or the end of a job before it */
     CHANGE_OWNER,   /* less that its user or group holds, or a higher limit */
+    CHANGE_ARRAY,   /* the end of a job of its array, or a higher bound of that */
     CHANGE_FOREIGN, /* less foreign load on the nodes */
     CHANGE_NODE,    /* a node that takes processes, or one with these labels */
     CHANGE_ROOM,    /* so much more on one node */

@@ -377,6 +377,7 @@ static const enum cause codes[] = {
     [VERDICT_UNPACKED] = CAUSE_GANG_NOT_PACKED,
     [VERDICT_OVER_LOAD] = CAUSE_OVER_LOAD_LIMIT,
     [VERDICT_OWNER] = CAUSE_OWNER_LIMIT,
+    [VERDICT_ARRAY] = CAUSE_ARRAY_LIMIT,
     [VERDICT_NO_NODES] = CAUSE_NO_NODES,
     [VERDICT_NEVER] = CAUSE_NEVER_FITS,
 };
@@ -476,6 +477,10 @@ static void say(const struct cluster *cluster, const struct job *job, enum queue
     switch (verdict) {
     case VERDICT_NONE:
         (void)snprintf(buffer, size, "waits for its turn to be placed");
+        break;
+    case VERDICT_ARRAY:
+        (void)snprintf(buffer, size, "at most %u job%s of its array %s run at once",
+                       job->spec->array.most, PLURAL(job->spec->array.most), job->spec->array.name);
         break;
     case VERDICT_OWNER:
         say_owner(cluster, job, buffer, size);

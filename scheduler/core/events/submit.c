@@ -152,22 +152,6 @@ int submission_prepare(const struct cluster *cluster, struct job_spec *spec,
     return r;
 }
 
-struct job_spec *submission_element(const struct cluster *cluster, const struct job_spec *spec,
-                                    uint32_t place)
-{
-    struct job_spec *element = job_spec_array_element(spec, place);
-    size_t n = 0;
-
-    if (spec->array.most == 0 || place < spec->array.most)
-        return element;
-    while (element->after != NULL && element->after[n] != NULL)
-        n++;
-    element->after = xreallocarray(element->after, n + 2, sizeof *element->after);
-    element->after[n] = after_text(cluster->next_job_id - spec->array.most);
-    element->after[n + 1] = NULL;
-    return element;
-}
-
 struct job *submission_add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                            struct instant now)
 {
@@ -339,6 +323,37 @@ static void lose_place(struct cluster *cluster, struct job *job)
     effect_save_job(cluster, job);
 }
 
+/* Its jobs have numbers in a row. */
+static bool is_of_array(const struct job *job, const struct job *other)
+{
+    const struct job_array *a = &job->spec->array, *b = &other->spec->array;
+
+    return b->name != NULL && streq(a->name, b->name) && streq(job->user, other->user) &&
+           job->id - a->first == other->id - b->first;
+}
+
+/* Of the whole array, those that wait: linear in the jobs not over. */
+static void bound_array(struct cluster *cluster, struct job *of, uint32_t at_once,
+                        struct instant now)
+{
+    struct job *job;
+
+    effect_event(cluster, now, of, "", "array-bounded", "%s, jobs at once: %u -> %u",
+                 of->spec->array.name, of->spec->array.most, at_once);
+    DL_FOREACH2(cluster->active, job, active_next)
+    {
+        if (!is_of_array(of, job))
+            continue;
+        if (job->filed && job != of) {
+            job_unfile(cluster, job);
+            job_file(cluster, job);
+        }
+        job->spec->array.most = at_once < job->spec->array.n ? at_once : 0;
+        job_touch(cluster, job);
+        effect_save_spec(cluster, job);
+    }
+}
+
 static int check_change(const struct job *job, const struct job_change *change, int role,
                         struct instant now, struct edl_error *error)
 {
@@ -352,6 +367,8 @@ static int check_change(const struct job *job, const struct job_change *change, 
         (change->priority < -JOB_PRIORITY_MAX || change->priority > JOB_PRIORITY_MAX))
         return edl_error_at(error, -EINVAL, "/priority", "priority %d is not from -%d to %d",
                             change->priority, JOB_PRIORITY_MAX, JOB_PRIORITY_MAX);
+    if (change->bound && job->spec->array.name == NULL)
+        return edl_error_at(error, -EINVAL, "/at_once", "job %s is of no array", job->spec->name);
     if (change->limit && change->time_limit_us != 0 &&
         change->time_limit_us <= job_run_us(job, now)) {
         (void)edl_error_at(error, -EINVAL, "/time_limit",
@@ -381,6 +398,8 @@ int cluster_change_job(struct cluster *cluster, struct job *job, const struct jo
         scale(cluster, job, (uint32_t)role, change->min, change->max, now);
     if (change->prioritise)
         prioritise(cluster, job, change->priority, now);
+    if (change->bound)
+        bound_array(cluster, job, change->at_once, now);
     if (change->limit)
         job_set_limit(cluster, job, change->time_limit_us, now);
     if (change->prioritise || asks_for_more)

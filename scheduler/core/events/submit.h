@@ -27,6 +27,8 @@ struct job_change {
     uint32_t min, max;
     bool prioritise;
     int32_t priority;
+    bool bound;             /* of its array: */
+    uint32_t at_once;       /* so many jobs; 0: all */
     bool limit;             /* how long it may run: */
     uint64_t time_limit_us; /* 0: no limit any more */
 };
@@ -41,11 +43,6 @@ int submit_prepare(const struct cluster *cluster, struct job_spec *spec, const c
  * yet. submission_enter - it has its turn: it enters the queue, or waits for others. O(log n) */
 int submission_prepare(const struct cluster *cluster, struct job_spec *spec,
                        const struct submit_terms *terms, struct edl_error *error);
-/* submission_element - the job at that place of an array that is being made: where only so many run
- * at once, it waits for the end of the one that is so many places before it. Owned by the caller */
-struct job_spec *submission_element(const struct cluster *cluster, const struct job_spec *spec,
-                                    uint32_t place);
-
 struct job *submission_add(struct cluster *cluster, struct job_spec *take_spec, const char *user,
                            struct instant now);
 void submission_enter(struct cluster *cluster, struct job *job, struct instant now);

@@ -439,14 +439,6 @@ void after_ended(struct cluster *cluster, struct job *job, struct instant now)
     }
 }
 
-char *after_text(uint64_t id)
-{
-    char text[32];
-
-    (void)snprintf(text, sizeof text, JOB_AFTER_ANY "%llu", ULL(id));
-    return xstrdup(text);
-}
-
 struct after_name after_read(const char *written)
 {
     const char *text = job_after_named(written), *dash = strchr(text, '-');

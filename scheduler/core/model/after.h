@@ -20,9 +20,6 @@ struct after_name {
 };
 struct after_name after_read(const char *text);
 
-/* after_text - "any:12" for the end of one job; the caller's to free */
-char *after_text(uint64_t id);
-
 /* One that waits for the success of another, or of all jobs of an array, or for their ends. */
 struct dependency {
     struct job *waiter, *on; /* borrowed; on and array NULL: it waits no longer */

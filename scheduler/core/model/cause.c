@@ -56,6 +56,7 @@ static const char *const causes[] = {
     [CAUSE_FOREIGN_LOAD] = "foreign-load",
     [CAUSE_GROUP_SHARE] = "group-share",
     [CAUSE_OWNER_LIMIT] = "owner-limit",
+    [CAUSE_ARRAY_LIMIT] = "array-limit",
     [CAUSE_NO_NODES] = "no-nodes",
     [CAUSE_NEVER_FITS] = "never-fits",
     [CAUSE_STARTING] = "starting",

@@ -65,6 +65,7 @@ enum cause {
     CAUSE_FOREIGN_LOAD,
     CAUSE_GROUP_SHARE,
     CAUSE_OWNER_LIMIT, /* its user or group holds as much as they may */
+    CAUSE_ARRAY_LIMIT, /* so many jobs of its array run as may at once */
     CAUSE_NO_NODES,
     CAUSE_NEVER_FITS,
     /* a job is at work */

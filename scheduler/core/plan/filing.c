@@ -19,7 +19,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/job.h"
-#include "scheduler/core/plan/owner_room.h"
+#include "scheduler/core/plan/array_room.h"
 #include "scheduler/core/plan/placement.h"
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
@@ -105,12 +105,15 @@ static struct queue_class *find_class(const struct queue *queue, const struct jo
 
     if (is_alone(job))
         digest = digest_number(digest, job->id);
+    if (array_room_key(job) != 0)
+        digest = digest_number(digest, array_room_key(job));
     if (queue->has_owners)
         digest = digest_text(digest, job->user);
     for (;; digest++) {
         HASH_FIND(hh, queue->classes, &digest, sizeof digest, class);
         if (class == NULL ||
             (class->group == job->group && class->unfit == job->unfit && class->n_jobs > 0 &&
+             array_room_key(class->jobs) == array_room_key(job) &&
              (!queue->has_owners || streq(class->jobs->user, job->user)) &&
              memcmp(&class->share->key, key, sizeof *key) == 0 &&
              asks_the_same(class->jobs->spec, job->spec)))
@@ -185,7 +188,8 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
     planned_set_class(job, class);
     queue->n_jobs++;
     class->told_never = class->told_never || planned_verdict(job) == VERDICT_NEVER;
-    class->limited = class->limited || planned_verdict(job) == VERDICT_OWNER;
+    if (planned_verdict(job) == VERDICT_OWNER || planned_verdict(job) == VERDICT_ARRAY)
+        class->limited = planned_verdict(job);
     if (planned_is(job)->fits_version == cluster->offers_version) {
         class->fits_version = planned_is(job)->fits_version;
         class->fits_ever = planned_is(job)->fits_ever;
@@ -196,7 +200,7 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 static void tell_new(struct cluster *cluster, const struct queue_class *class)
 {
     const struct job *first = class->never ? NULL : class->next;
-    enum queue_verdict behind = class->limited ? VERDICT_OWNER : VERDICT_BEHIND;
+    enum queue_verdict behind = class->limited != VERDICT_NONE ? class->limited : VERDICT_BEHIND;
     bool passed = first != NULL && planned_verdict(first) == VERDICT_NONE;
     struct job *job;
 

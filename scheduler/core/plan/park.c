@@ -404,7 +404,7 @@ static bool call_back(struct look *look)
         struct started *borrower;
 
         if (job->parked_for == 0 || class == NULL || class->never || job->goes_first ||
-            planned_verdict(job) == VERDICT_OWNER)
+            planned_verdict(job) == VERDICT_OWNER || planned_verdict(job) == VERDICT_ARRAY)
             continue;
         borrower = overdue(look, job);
         if (borrower == NULL)

@@ -58,6 +58,8 @@ struct planner *planner_new(const struct cluster_config *config)
 
 struct planner *planner_free(struct planner *planner, const struct policy *policy)
 {
+    struct array_room *array, *next;
+
     capacity_done(&planner->rooms);
     capacity_done(&planner->offered);
     queue_done(&planner->queue);
@@ -65,6 +67,11 @@ struct planner *planner_free(struct planner *planner, const struct policy *polic
     free(planner->told);
     for (int i = 0; i < OWNER_SUMS; i++)
         free(planner->owner_sums[i]);
+    HASH_ITER(hh, planner->arrays, array, next)
+    {
+        HASH_DEL(planner->arrays, array);
+        free(array);
+    }
     acts_clear(&planner->acts);
     free(planner->acts.items);
     free(planner);

@@ -28,6 +28,7 @@ enum queue_verdict {
     VERDICT_OVER_LOAD, /* the room is there but for the load of stopping processes in it */
     VERDICT_UNPACKED,  /* no order was found in which it fits these nodes */
     VERDICT_OWNER,     /* its user or group holds as much as they may */
+    VERDICT_ARRAY,     /* so many jobs of its array run as may at once */
     VERDICT_NO_NODES,
     VERDICT_NEVER
 };
@@ -70,7 +71,9 @@ struct planned {
     struct resources given; /* the grants of instances that it gives up, as the policy was told */
     struct resources used;  /* its part of the group's sum; nothing when there are no groups */
     struct resources owner_parts[OWNER_SUMS]; /* of the sums of its owners; nothing: likewise */
-    struct goodput_servers servers;           /* those that it is promised */
+    uint64_t array_key; /* its part of the counts of its array (array_room.h) */
+    bool array_now, array_later;
+    struct goodput_servers servers; /* those that it is promised */
 };
 
 /* planned_of - to change it; new if there is none. planned_is - to read it */

@@ -8,6 +8,7 @@
 #include "scheduler/core/base/deadline.h"
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/plan/acts.h"
+#include "scheduler/core/plan/array_room.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/owner_room.h"
 #include "scheduler/core/plan/queue.h"
@@ -35,8 +36,9 @@ struct planner {
     uint64_t groups_version;                        /* of the model's table */
     struct resources *owner_sums[OWNER_SUMS];       /* of each owner with limits; owned */
     uint32_t n_owners;
-    bool groups_changed;  /* sums of groups or owners, since the queue was wanted */
-    struct deadline park; /* when it is looked at next whether jobs give way */
-    bool park_due;        /* whether jobs give way is looked at by the next plan */
-    uint64_t drain_pass;  /* over the nodes that drain: each job is looked at once */
+    struct array_room *arrays; /* uthash by key, those with a bound and started jobs; owned */
+    bool groups_changed;       /* sums of groups or owners, since the queue was wanted */
+    struct deadline park;      /* when it is looked at next whether jobs give way */
+    bool park_due;             /* whether jobs give way is looked at by the next plan */
+    uint64_t drain_pass;       /* over the nodes that drain: each job is looked at once */
 };

@@ -60,7 +60,7 @@ struct queue_class {
     uint64_t failed_in; /* the last round in which it was tried in vain */
     bool never;         /* its jobs do not fit these nodes even when they are empty */
     bool told_never;    /* its jobs were told so: if it is not true any more they have to be told */
-    bool limited;       /* its jobs were told that their owners are at a limit; likewise */
+    enum queue_verdict limited; /* VERDICT_OWNER, VERDICT_ARRAY: its jobs were told so; likewise */
     /* of which job the family was asked for last, and the family itself: by its document, which
      * stays */
     uint64_t family_of;

@@ -159,6 +159,7 @@ static void look_at_job(struct planner *planner, struct job *job)
         mark_nodes(planner->cluster, job, role - 1);
     group_count(planner, job);
     owner_room_count(planner, job);
+    array_room_count(planner, job);
 }
 
 static void look_at_jobs(struct planner *planner)

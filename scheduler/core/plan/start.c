@@ -25,6 +25,7 @@
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/process_sm.h"
 #include "scheduler/core/plan/acts.h"
+#include "scheduler/core/plan/array_room.h"
 #include "scheduler/core/plan/capacity.h"
 #include "scheduler/core/plan/hold.h"
 #include "scheduler/core/plan/drain.h"
@@ -173,9 +174,19 @@ static void waits_for_ends(struct plan *plan, struct job *job, const struct dema
 /* It keeps no room from anybody, and is told so with all others of its class (tell_limited). */
 static enum outcome is_limited(struct plan *plan, struct queue_class *class)
 {
+    bool array = array_room_fit(plan->planner, class->next) == OWNER_FITS_NOT;
+
     plan_forget_places(class->next);
-    queue_tell(plan->cluster, class->next, VERDICT_OWNER);
+    queue_tell(plan->cluster, class->next, array ? VERDICT_ARRAY : VERDICT_OWNER);
     return LIMITED;
+}
+
+static enum owner_fit fit_of_limits(const struct plan *plan, const struct job *job)
+{
+    enum owner_fit owners = owner_room_fit(plan->planner, job);
+    enum owner_fit array = array_room_fit(plan->planner, job);
+
+    return MAX_OF(owners, array);
 }
 
 /* Room that is there but for the load is taken at once: a job that grows or is repaired meanwhile
@@ -251,7 +262,7 @@ static enum outcome try_next(struct plan *plan, struct queue_class *class)
     struct demand own[JOB_ROLES_MAX];
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
-    enum owner_fit owners = owner_room_fit(plan->planner, job);
+    enum owner_fit owners = fit_of_limits(plan, job);
 
     if (capacity_n_rooms(&plan->planner->rooms) == 0 &&
         (capacity_n_rooms(&plan->planner->offered) == 0 ||
@@ -293,7 +304,7 @@ static enum outcome try_deep(struct plan *plan, struct queue_class *class)
     size_t n = class->n_demands;
     const struct demand *demands = gang_demands_of(plan, job, class->demands, n, own);
 
-    if (owner_room_fit(plan->planner, job) != OWNER_FITS_NOW)
+    if (fit_of_limits(plan, job) != OWNER_FITS_NOW)
         return LIMITED;
     plan_hold(plan, class, demands, n);
     if (!class->told_never && planned_is(job)->n_places == 0 &&
@@ -401,9 +412,11 @@ static void tell_limited(struct cluster *cluster)
     struct job *job;
 
     for (class = cluster->planner->queue.classes; class != NULL; class = class->hh.next) {
-        bool limited =
-            !class->never && class->next != NULL && planned_verdict(class->next) == VERDICT_OWNER;
+        enum queue_verdict limited =
+            class->never || class->next == NULL ? VERDICT_NONE : planned_verdict(class->next);
 
+        if (limited != VERDICT_OWNER && limited != VERDICT_ARRAY)
+            limited = VERDICT_NONE;
         if (class->limited == limited)
             continue;
         class->limited = limited;
@@ -411,7 +424,7 @@ static void tell_limited(struct cluster *cluster)
             continue;
         DL_FOREACH2(class->jobs, job, planned->class_next)
         if (job != class->next && !planned_promised(job))
-            queue_tell(cluster, job, limited ? VERDICT_OWNER : VERDICT_BEHIND);
+            queue_tell(cluster, job, limited != VERDICT_NONE ? limited : VERDICT_BEHIND);
     }
 }
 

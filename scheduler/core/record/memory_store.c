@@ -181,6 +181,7 @@ static const struct job_spec *keep_spec(const struct job_spec *old, const struct
     kept = (struct job_spec *)old; /* why: owned here, const to readers */
     kept->priority = spec->priority;
     kept->time_limit_us = spec->time_limit_us;
+    kept->array.most = spec->array.most;
     for (size_t r = 0; r < kept->n_roles; r++) {
         kept->roles[r].min = spec->roles[r].min;
         kept->roles[r].max = spec->roles[r].max;
