@@ -552,3 +552,24 @@ TEST(test_a_limit_falls_below_what_runs)
     (void)group_table_free(wide);
     (void)group_table_free(narrow);
 }
+
+/* A limit lets a job have the fewest of its parameter servers, and it starts with these. */
+TEST(test_servers_below_a_limit)
+{
+    static const struct owner_limits six = { .cpu_millicores = 6 * CORE };
+    struct world *w = world_new(1, 20 * CORE, GIB, 1000);
+    struct group_table *table = table_of(NULL, &six);
+    struct job_spec *spec = world_spec("job", 1, 4, CORE, 1, CORE);
+    struct job *job;
+
+    cluster_set_groups(w->cluster, table);
+    spec->roles[0].max = 6;
+    w->user = "ann";
+    job = world_submit(w, spec);
+    run(w, 10, "ann", 6 * CORE);
+    assert_int_equal(job->state, JOB_RUNNING);
+    assert_int_equal(job_count_running(job, 0), 1);
+    assert_int_equal(job->spec->roles[0].max, 1);
+    world_free(w);
+    (void)group_table_free(table);
+}

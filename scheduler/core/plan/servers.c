@@ -312,11 +312,12 @@ size_t plan_place_servers(struct plan *plan, const struct job *job, struct place
     uint32_t min, free;
 
     *ret = (struct servers_choice){ 0 };
-    if (plan_more_servers(job) == 0 || owner_room_is_bound(plan->planner, job))
-        return n; /* its owners may hold its minimum, and that is sure */
+    if (plan_more_servers(job) == 0)
+        return n;
     min = fewest(job);
     ret->placed = ret->wanted.pservers = min;
-    if (!is_learnt(plan->cluster, job))
+    ret->bound = owner_room_is_bound(plan->planner, job);
+    if (ret->bound || !is_learnt(plan->cluster, job))
         return n;
     if (promised > 0) {
         ret->wanted = planned_is(job)->servers;
@@ -403,7 +404,9 @@ static void describe(const struct job *job, const struct servers_choice *choice,
     int role = job_elastic_role(job);
     const char *worker = role >= 0 ? job->spec->roles[role].name : "";
 
-    if (wanted->workers == 0)
+    if (choice->bound)
+        (void)snprintf(buffer, size, "its user or group has a limit");
+    else if (wanted->workers == 0)
         (void)snprintf(buffer, size, "nothing was measured of jobs like it");
     else if (wanted->tries)
         (void)snprintf(buffer, size,

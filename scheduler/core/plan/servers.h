@@ -24,6 +24,7 @@ struct spare {
 struct servers_choice {
     uint32_t placed;               /* 0: its document says how many */
     struct goodput_servers wanted; /* why: the wanted thing */
+    bool bound; /* its owners have a limit: they may hold its minimum, and that is sure */
 };
 
 /* plan_more_servers - as many more than its minimum a job may be started with */
