@@ -386,6 +386,7 @@ static void make_config(struct sim_config *config, const struct profile *profile
         config->cut_off_kill_us = between(&kill_random, 10, 90) * USEC_PER_SEC;
     config->away_us = between(&away_random, 40, 150) * USEC_PER_SEC;
     config->groups = profile->groups;
+    config->limits = profile->limits;
     config->promises = profile->promises;
     config->loss_ppm = profile->loss_ppm;
     config->duplicate_ppm = profile->duplicate_ppm;

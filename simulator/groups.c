@@ -6,6 +6,21 @@
 #include "simulator/internal.h"
 
 #define WHOLE_PERMILLE 1000
+#define LIMIT_STEP 500
+
+/* Of about half of the owners, also below what their jobs hold. */
+static void limit_some(struct sim *sim, uint64_t number)
+{
+    uint64_t random = stream(sim, "limits", number, 0);
+
+    for (uint32_t i = 0; i < sim->groups.n; i++)
+        if (random_below(&random, 2) == 0)
+            sim->groups.specs[i].limits.cpu_millicores =
+                LIMIT_STEP * (1 + random_below(&random, 12));
+    for (uint32_t user = 0; user < SIM_USERS; user++)
+        if (random_below(&random, 2) == 0)
+            sim->groups.user_millicores[user] = LIMIT_STEP * (1 + random_below(&random, 8));
+}
 
 void groups_make(struct sim *sim, uint64_t number)
 {
@@ -13,7 +28,8 @@ void groups_make(struct sim *sim, uint64_t number)
     uint64_t random = stream(sim, "groups", number, 0);
     uint64_t left = WHOLE_PERMILLE;
 
-    *groups = (struct sim_groups){ .n = 1 + (uint32_t)random_below(&random, SIM_GROUPS_MAX) };
+    *groups = (struct sim_groups){ .n = 1 + (uint32_t)random_below(&random, SIM_GROUPS_MAX),
+                                   .unlimited = groups->unlimited };
     for (uint32_t i = 0; i < groups->n; i++) {
         struct group_spec *spec = &groups->specs[i];
 
@@ -24,6 +40,16 @@ void groups_make(struct sim *sim, uint64_t number)
     }
     for (uint32_t user = 0; user < SIM_USERS; user++)
         groups->of_user[user] = (uint32_t)random_below(&random, groups->n + 1);
+    if (sim->config.limits && !groups->unlimited)
+        limit_some(sim, number);
+}
+
+void groups_lift(struct sim *sim)
+{
+    sim->groups.unlimited = true;
+    for (uint32_t i = 0; i < sim->groups.n; i++)
+        sim->groups.specs[i].limits.cpu_millicores = 0;
+    memset(sim->groups.user_millicores, 0, sizeof sim->groups.user_millicores);
 }
 
 const char *groups_user(uint32_t user)
@@ -39,6 +65,7 @@ struct group_table *groups_table(const struct sim *sim)
     const struct sim_groups *groups = &sim->groups;
     struct group_spec specs[SIM_GROUPS_MAX];
     struct group_member members[SIM_USERS];
+    struct group_table *table;
     size_t n = 0;
 
     if (!sim->config.groups)
@@ -49,10 +76,19 @@ struct group_table *groups_table(const struct sim *sim)
             specs[i].guaranteed_permille /= 2;
         if (sim->config.mutant == SIM_MUTANT_SHARES_MIXED_UP)
             specs[i].guaranteed_permille = groups->specs[(i + 1) % groups->n].guaranteed_permille;
+        if (sim->config.mutant == SIM_MUTANT_LIMITS_UNTOLD)
+            specs[i].limits.cpu_millicores = 0;
     }
     for (uint32_t user = 0; user < SIM_USERS; user++)
         if (groups->of_user[user] > 0)
             members[n++] = (struct group_member){ groups_user(user),
                                                   groups->specs[groups->of_user[user] - 1].name };
-    return group_table_new(specs, groups->n, members, n);
+    table = group_table_new(specs, groups->n, members, n);
+    for (uint32_t user = 0; user < SIM_USERS; user++) {
+        const struct owner_limits limits = { .cpu_millicores = groups->user_millicores[user] };
+
+        if (sim->config.mutant != SIM_MUTANT_LIMITS_UNTOLD)
+            group_table_limit_user(table, groups_user(user), &limits);
+    }
+    return table;
 }

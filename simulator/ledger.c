@@ -10,6 +10,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/job_roles.h"
 #include "simulator/internal.h"
+#include "simulator/check_limits.h"
 
 #define OLD_BOUNDS_US (90 * USEC_PER_SEC) /* beside the lease: for orders and graces under way */
 #define DATA_LATE_US (60 * USEC_PER_SEC)
@@ -524,8 +525,10 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
         if (truth != NULL && truth->stop_commit == sim->server.commits)
             ledger_stops_committed(sim, truth);
     }
-    if (sim->config.groups && !sim->server.regrouped)
+    if (sim->config.groups && !sim->server.regrouped) {
         check_lent(sim, effects, n);
+        check_limits(sim, effects, n);
+    }
 }
 
 /* What was not on disk has never been. */

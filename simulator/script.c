@@ -277,6 +277,10 @@ static void calm(struct sim *sim, const struct script *script)
     if (sim->server.frozen)
         thaw_server(sim);
     server_start(sim);
+    if (sim->config.limits) {
+        groups_lift(sim);
+        server_regroup(sim);
+    }
     for (uint32_t i = 0; i < sim->n_nodes; i++) {
         struct sim_node *node = sim->nodes[i];
 

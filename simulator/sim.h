@@ -79,6 +79,7 @@ enum sim_mutant {
     SIM_MUTANT_SHARES_MIXED_UP,  /* the core is told of each group the share of the next one */
     SIM_MUTANT_GROUPS_KEPT,      /* other groups are acknowledged and not told to the core */
     SIM_MUTANT_SHARE_LOWERED,    /* the core is told half of each guarantee */
+    SIM_MUTANT_LIMITS_UNTOLD,    /* the core is told of no limit */
     SIM_MUTANT_USER_MISTAKEN,    /* the core is told that each job is the first user's */
     SIM_MUTANT_STARTS_FORGOTTEN, /* the core forgets what could not be started on which node */
     SIM_MUTANT_NOBODY_SPARED,    /* a job of which one process is given up is failed */
@@ -174,6 +175,7 @@ enum sim_seen {
     SIM_SEEN_PROMISES_BROKEN, /* by those that hang: they are killed */
     SIM_SEEN_GROUPS_CHANGED,
     SIM_SEEN_SHARES_TAKEN, /* committed: others' processes stop for a group below its share */
+    SIM_SEEN_LIMITED,      /* committed: a job waits for the limit of its user or group */
     SIM_SEEN_DATA_LATE,    /* registered a minute or more after its job's minimum ran */
     SIM_SEEN_STRAGGLERS_MOVED,
     SIM_SEEN_SERVERS_CHOSEN, /* more parameter servers than a minimum */
@@ -202,6 +204,7 @@ struct sim_config {
     bool promises;                      /* processes promise to be alive */
     bool first_come;                    /* as cluster_config has it */
     bool groups;                        /* jobs are of several users, who are in groups */
+    bool limits;                        /* some of both have limits, until the calm */
     struct sim_range commit;            /* how long a commit takes */
     /* agents */
     uint64_t heartbeat_us;    /* 0: 1 s */

@@ -78,6 +78,7 @@ static const struct mutant_case {
     { SIM_MUTANT_SHARES_MIXED_UP, "groups", "share", NULL, 803, 1000 },
     { SIM_MUTANT_GROUPS_KEPT, "groups", "sum", NULL, 1, 20 },
     { SIM_MUTANT_SHARE_LOWERED, "groups", "lent", NULL, 15, 200 },
+    { SIM_MUTANT_LIMITS_UNTOLD, "limits", "limit", NULL, 1, 20 },
     { SIM_MUTANT_USER_MISTAKEN, "groups", "sum", NULL, 2, 20 },
     { SIM_MUTANT_STARTS_FORGOTTEN, "none", "failed", "is put there again", 836, 3000 },
     { SIM_MUTANT_NOBODY_SPARED, "none", "failed", "others are at work", 14, 60 },
