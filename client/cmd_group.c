@@ -55,6 +55,7 @@ static void print_group(const json_t *group)
         (void)printf("%s: %.1f%% guaranteed, weight %" PRIu64 "\n", json_text(group, "name"),
                      (double)json_u64(group, "guaranteed_permille") / 10,
                      json_u64(group, "weight"));
+    owner_limits_print_over(group);
 }
 
 static void add_row(struct table *table, const json_t *group)

@@ -45,6 +45,7 @@ static void print_user(const json_t *user)
 {
     (void)printf("%s: %s\n", json_text(user, "name"),
                  json_text(user, json_object_get(user, "role") != NULL ? "role" : "state"));
+    owner_limits_print_over(user);
 }
 
 /* print_added - somebody who may come in has the line for another machine as well */

@@ -67,3 +67,17 @@ const char *owner_limits_text(const json_t *of, char *buffer, size_t size)
                                  text_duration(us, part, sizeof part));
     return used > 0 ? buffer : "-";
 }
+
+void owner_limits_print_over(const json_t *of)
+{
+    uint64_t cpu = json_u64(of, "max_cpu_millicores"), gpus = json_u64(of, "max_gpus");
+    uint64_t held_cpu = json_u64(of, "held_cpu_millicores"), held_gpus = json_u64(of, "held_gpus");
+    char held[32], most[32];
+
+    if (cpu != 0 && held_cpu > cpu)
+        (void)printf("%s of %s cores are in use; nothing is ended\n",
+                     text_cpu(held_cpu, held, sizeof held), text_cpu(cpu, most, sizeof most));
+    if (gpus != 0 && held_gpus > gpus)
+        (void)printf("%" PRIu64 " of %" PRIu64 " GPUs are in use; nothing is ended\n", held_gpus,
+                     gpus);
+}

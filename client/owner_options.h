@@ -27,5 +27,9 @@ struct owner_options {
 /* owner_options_add - as members of the body. -EINVAL: one is wrong, which is said */
 int owner_options_add(const struct owner_options *options, json_t *body);
 
+/* owner_limits_print_over - "12 of 8 cores are in use; nothing is ended", where more is held than a
+ * limit allows */
+void owner_limits_print_over(const json_t *of);
+
 /* owner_limits_text - "16 cores, 4 GPUs, 10 jobs, 8h", "-" for none. Returns buffer */
 const char *owner_limits_text(const json_t *of, char *buffer, size_t size);

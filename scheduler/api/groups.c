@@ -28,7 +28,7 @@ static json_t *group_to_json(const struct scheduler *scheduler, const struct use
                   "members", (json_int_t)group->n_members, "created_us",
                   (json_int_t)clock_shown_us(group->created_wall_us));
 
-    owner_limits_show(json, &spec->limits);
+    owner_limits_show(json, scheduler->cluster, spec->name, true, &spec->limits);
     return json;
 }
 

@@ -8,6 +8,7 @@
 
 #include "scheduler/calls/body.h"
 #include "scheduler/core/model/groups.h"
+#include "scheduler/core/plan/owner_room.h"
 #include "shared/macro.h"
 
 #define AMOUNT_MOST (UINT64_C(1) << 52) /* whole in every program that reads JSON */
@@ -47,13 +48,19 @@ int owner_limits_read(const struct body_field *field, struct owner_limits *limit
     return r;
 }
 
-void owner_limits_show(json_t *to, const struct owner_limits *limits)
+void owner_limits_show(json_t *to, const struct cluster *cluster, const char *name, bool is_group,
+                       const struct owner_limits *limits)
 {
     struct owner_limits copy = *limits;
+    struct resources held;
 
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         (void)json_object_set_new(to, rows[i].key,
                                   json_integer((json_int_t)*value_of(&copy, &rows[i])));
+    if (!cluster_owner_held(cluster, name, is_group, &held))
+        return;
+    (void)json_object_set_new(to, "held_cpu_millicores", json_integer(held.cpu_millicores));
+    (void)json_object_set_new(to, "held_gpus", json_integer(held.gpus));
 }
 
 void owner_limits_tag(const struct owner_limits *limits, char *tag, size_t size)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct body_field;
+struct cluster;
 struct edl_error;
 struct owner_limits;
 
@@ -17,7 +18,8 @@ bool owner_limits_given(const struct body_field *field);
 /* owner_limits_read - those that are named, 0: none any more; the others stay */
 int owner_limits_read(const struct body_field *field, struct owner_limits *limits,
                       struct edl_error *error);
-/* owner_limits_show - as members of the answer */
-void owner_limits_show(json_t *to, const struct owner_limits *limits);
+/* owner_limits_show - as members of the answer, and of somebody with a limit what is held now */
+void owner_limits_show(json_t *to, const struct cluster *cluster, const char *name, bool is_group,
+                       const struct owner_limits *limits);
 /* owner_limits_tag - behind an entity tag without its last quote: nothing where there is none */
 void owner_limits_tag(const struct owner_limits *limits, char *tag, size_t size);

@@ -41,7 +41,7 @@ void api_whoami(struct http_request *request, void *userdata)
 
 /* --- users --- */
 
-static json_t *user_to_json(const struct user *user)
+static json_t *user_to_json(const struct scheduler *scheduler, const struct user *user)
 {
     json_t *json = json_pack("{s:s,s:s,s:s,s:I,s:I}", "name", user->name, "role",
                              user_role_to_string(user->role), "group",
@@ -49,7 +49,7 @@ static json_t *user_to_json(const struct user *user)
                              (json_int_t)clock_shown_us(user->created_wall_us), "tokens",
                              (json_int_t)user->n_tokens);
 
-    owner_limits_show(json, &user->limits);
+    owner_limits_show(json, scheduler->cluster, user->name, false, &user->limits);
     return json;
 }
 
@@ -58,7 +58,7 @@ static json_t *build_user(struct scheduler *scheduler, const char *key, uint64_t
     const struct user *user = users_find(scheduler->users, key);
 
     (void)id;
-    return user != NULL ? user_to_json(user) : NULL;
+    return user != NULL ? user_to_json(scheduler, user) : NULL;
 }
 
 static bool tag_user(struct scheduler *scheduler, const char *key, uint64_t id, char ret[ETAG_MAX])
@@ -97,7 +97,7 @@ void api_users_list(struct http_request *request, void *userdata)
     next = page_fill(&page);
     users = json_array();
     for (size_t i = 0; i < page.n; i++)
-        (void)json_array_append_new(users, user_to_json(page.items[i].item));
+        (void)json_array_append_new(users, user_to_json(scheduler, page.items[i].item));
     page_close(&page);
     http_reply_json(request, 200, json_pack("{s:o,s:o}", "users", users, "next", next));
 }
@@ -131,7 +131,7 @@ void api_user_show(struct http_request *request, void *userdata)
         return;
     etag_of_user(user, tag, sizeof tag);
     http_reply_header(request, "ETag", tag);
-    http_reply_json(request, 200, user_to_json(user));
+    http_reply_json(request, 200, user_to_json(userdata, user));
 }
 
 static int read_role(const struct body_field *field, enum user_role *ret, struct edl_error *error)

@@ -134,6 +134,11 @@ edl scale first --time 3:00:00
 [ "$(job_field first .spec.time_limit)" = 10800s ] || fail "an admin gave no longer time: $(job_field first .spec.time_limit)"
 edl user set ann --max-cpu 0
 await 120 'the limit is gone' job_is first running
+edl user set ann --max-cpu 500m >"$work/told"
+grep -q '^[0-9.]* of 0.5 cores are in use; nothing is ended$' "$work/told" || fail "a limit below the present use: $(cat "$work/told")"
+job_is first running || fail 'a job ended for a limit'
+edl user set ann --max-cpu 0 >"$work/told"
+if grep -q 'in use' "$work/told"; then fail "without a limit: $(cat "$work/told")"; fi
 as ann kill first
 edl user set ann --max-jobs 0 --max-time 0
 edl group set vision --max-gpus 0

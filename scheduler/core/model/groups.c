@@ -97,6 +97,21 @@ const struct owner *group_table_owner(const struct group_table *table, uint32_t 
     return &table->owners[index];
 }
 
+int32_t group_table_find_owner(const struct group_table *table, const char *name, bool is_group)
+{
+    struct limited *limited = NULL;
+    uint32_t group;
+
+    if (group_table_n_owners(table) == 0)
+        return -1;
+    if (!is_group) {
+        HASH_FIND_STR(table->limited, name, limited);
+        return limited != NULL ? (int32_t)limited->owner : -1;
+    }
+    group = find_group(table, name);
+    return group > 0 ? table->group_owner[group] : -1;
+}
+
 uint32_t group_table_owners_of(const struct group_table *table, const char *user, uint32_t ret[2])
 {
     struct limited *limited = NULL;

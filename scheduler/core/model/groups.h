@@ -65,9 +65,11 @@ void group_table_limit_user(struct group_table *table, const char *user,
                             const struct owner_limits *limits);
 /* group_table_n_owners - those that have limits. table may be NULL: 0
  * group_table_owner - one of them
+ * group_table_find_owner - the user or group of that name; -1: it has no limit
  * group_table_owners_of - which of them the jobs of the user have; at most 2, their number */
 size_t group_table_n_owners(const struct group_table *table);
 const struct owner *group_table_owner(const struct group_table *table, uint32_t index);
+int32_t group_table_find_owner(const struct group_table *table, const char *name, bool is_group);
 uint32_t group_table_owners_of(const struct group_table *table, const char *user, uint32_t ret[2]);
 
 /* cluster_set_groups - other groups, members or shares; table is borrowed until the next call,

@@ -18,6 +18,7 @@
 #include "scheduler/core/plan/planned.h"
 #include "scheduler/core/plan/planner.h"
 #include "scheduler/core/plan/repair.h"
+#include "scheduler/core/plan/rooms.h"
 #include "scheduler/core/plan/victims.h"
 #include "shared/job_spec.h"
 #include "shared/macro.h"
@@ -295,4 +296,16 @@ bool owner_room_is_bound(const struct planner *planner, const struct job *job)
         bound = bound || limits->cpu_millicores != 0 || limits->gpus != 0;
     }
     return bound;
+}
+
+/* cluster_owner_held - see owner_room.h */
+bool cluster_owner_held(const struct cluster *cluster, const char *name, bool is_group,
+                        struct resources *ret)
+{
+    int32_t owner = group_table_find_owner(cluster->config.groups, name, is_group);
+
+    rooms_look(cluster->planner);
+    if (owner >= 0)
+        *ret = cluster->planner->owner_sums[OWNER_NOW][owner];
+    return owner >= 0;
 }

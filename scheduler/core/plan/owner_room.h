@@ -62,3 +62,8 @@ uint32_t owner_room_more(const struct planner *planner, const struct job *job, u
 uint32_t owner_room_growth(const struct planner *planner, const struct job *job, uint32_t role);
 bool owner_room_note_growth(struct cluster *cluster);
 bool owner_room_is_bound(const struct planner *planner, const struct job *job);
+
+/* cluster_owner_held - what the jobs of a user or group hold, with those that stop and those that
+ * started ones lack. false: it has no limit, and nobody counts */
+bool cluster_owner_held(const struct cluster *cluster, const char *name, bool is_group,
+                        struct resources *ret);
