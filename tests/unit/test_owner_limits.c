@@ -573,3 +573,37 @@ TEST(test_servers_below_a_limit)
     world_free(w);
     (void)group_table_free(table);
 }
+
+/* Two jobs of one owner grow towards its limit, and one of another owner beside them: each plan is
+ * whole. */
+TEST(test_growth_to_a_limit_is_settled)
+{
+    static const struct owner_limits limits = { .cpu_millicores = 7 * CORE };
+    static const struct policy *const policies[] = { &policy_fulfilment, &policy_goodput };
+
+    for (size_t i = 0; i < ELEMENTS(policies); i++) {
+        struct group_table *table = table_of(NULL, &limits);
+        struct job *a, *b, *c, *waits;
+        struct world *w;
+
+        world_policy = policies[i];
+        w = world_new(3, 6 * CORE, GIB, 1000);
+        cluster_set_groups(w->cluster, table);
+        a = submit(w, "ann", "a", 1, 10, CORE);
+        b = submit(w, "ann", "b", 1, 10, CORE);
+        c = submit(w, "bob", "c", 1, 10, CORE);
+        waits = NULL;
+        for (int s = 0; s < 150; s++) {
+            world_second(w);
+            world_replan(w);
+            if (s == 100)
+                waits = submit(w, "ann", "waits", 1, 1, 2 * CORE);
+        }
+        assert_int_equal(waits->state, JOB_RUNNING);
+        assert_int_equal(job_count_running(a, 0) + job_count_running(b, 0), 5);
+        assert_int_equal(job_count_running(c, 0), 10);
+        world_free(w);
+        (void)group_table_free(table);
+    }
+    world_policy = &policy_fulfilment;
+}

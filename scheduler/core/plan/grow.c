@@ -232,9 +232,12 @@ static bool grow(void *userdata, uint64_t id)
     int role = job == NULL || !job_is_started(job) ? -1 : job_elastic_role(job);
     uint32_t counted, short_of;
 
-    if (role < 0 || job->finishing || job->state == JOB_STARTING ||
-        owner_room_more(plan->planner, job, (uint32_t)role) == 0)
+    if (role < 0 || job->finishing || job->state == JOB_STARTING)
         return false;
+    if (owner_room_more(plan->planner, job, (uint32_t)role) == 0) {
+        plan->owner_refused = true; /* the policy takes that for a want of room, also of others */
+        return false;
+    }
     counted =
         job_count(job, (uint32_t)role, false) + count_backing_off(job, (uint32_t)role, plan->now);
     plan_hold_on(plan);

@@ -264,25 +264,21 @@ uint32_t owner_room_growth(const struct planner *planner, const struct job *job,
     return MIN_OF(owner_room_more(planner, job, role), job->spec->roles[role].max);
 }
 
-bool owner_room_note_growth(struct cluster *cluster)
+void owner_room_note_growth(struct cluster *cluster)
 {
     const struct planner *planner = cluster->planner;
-    bool noted = false;
     struct job *job;
 
     if (planner->n_owners == 0)
-        return false;
+        return;
     DL_FOREACH2(cluster->active, job, active_next)
     {
         int role = job_is_started(job) ? job_elastic_role(job) : -1;
 
-        if (role < 0 || !owner_room_is_bound(planner, job) ||
-            owner_room_growth(planner, job, (uint32_t)role) == planned_is(job)->owner_growth)
-            continue;
-        plan_touch(cluster, job);
-        noted = true;
+        if (role >= 0 && owner_room_is_bound(planner, job) &&
+            owner_room_growth(planner, job, (uint32_t)role) != planned_is(job)->owner_growth)
+            plan_touch(cluster, job);
     }
-    return noted;
 }
 
 bool owner_room_is_bound(const struct planner *planner, const struct job *job)

@@ -56,11 +56,11 @@ void owner_room_shed(struct plan *plan);
 /* owner_room_more - so many more instances its owners may hold
  * owner_room_growth - the same, as far as its largest number of instances goes
  * owner_room_note_growth - touches the jobs that may grow by another number than the policy was
- * told. true: there was one. Linear in the jobs not over where anybody has a limit; else nothing
+ * told. Linear in the jobs not over where anybody has a limit; else nothing
  * owner_room_is_bound - one of its owners has a limit */
 uint32_t owner_room_more(const struct planner *planner, const struct job *job, uint32_t role);
 uint32_t owner_room_growth(const struct planner *planner, const struct job *job, uint32_t role);
-bool owner_room_note_growth(struct cluster *cluster);
+void owner_room_note_growth(struct cluster *cluster);
 bool owner_room_is_bound(const struct planner *planner, const struct job *job);
 
 /* cluster_owner_held - what the jobs of a user or group hold, with those that stop and those that

@@ -204,7 +204,7 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
     plan_park(&plan);
     learn_take(cluster);
     rooms_look(plan.planner);
-    (void)owner_room_note_growth(cluster);
+    owner_room_note_growth(cluster);
     tell_policy(&plan);
     plan_ask_policy(&plan);
     plan_stragglers(&plan);
@@ -215,8 +215,7 @@ void plan_pass(struct cluster *cluster, bool first, struct instant now)
     note_groups(cluster);
     /* the decisions since may make room for waiting jobs, and stand in for processes that leave
      * their node */
-    if (owner_room_note_growth(cluster) ||
-        (plan.planner->queue_moves && plan_queue_waits(cluster)) ||
+    if (plan.owner_refused || (plan.planner->queue_moves && plan_queue_waits(cluster)) ||
         (changed && plan_drain_any(cluster)))
         cluster->plan_wanted = true;
 }

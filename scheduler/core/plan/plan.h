@@ -21,10 +21,11 @@ struct plan {
     struct cluster *cluster;
     struct planner *planner;
     struct instant now;
-    unsigned searches; /* left, of SEARCHES_MAX */
-    bool check_hold;   /* a job that was started before it may be in the way of the gang that nodes
-                          are kept for */
-    bool searched;     /* single nodes were looked at for victims */
+    unsigned searches;  /* left, of SEARCHES_MAX */
+    bool check_hold;    /* a job that was started before it may be in the way of the gang that nodes
+                           are kept for */
+    bool owner_refused; /* a growth, for a limit that others of its owner came to in this pass */
+    bool searched;      /* single nodes were looked at for victims */
     struct placed *before; /* the reservations of the repaired job from the last time; owned */
     size_t n_before, at_before;
     struct spare spare;
