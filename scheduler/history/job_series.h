@@ -4,7 +4,7 @@
  * Shown to people; nothing is decided by it. A point takes a walk over the job's processes, at most
  * every SERIES_PERIOD_US. A report costs a look at a table for each of its processes. A
  * job's points are stored when it ends, when the scheduler stops, and at most every SAVE_US. A
- * scheduler that is killed loses what came since. Tests: tests/unit/test_history.c,
+ * scheduler that is killed loses what came since. Tests: tests/unit/test_job_series.c,
  * tests/integration/148-page-pictures.sh. */
 #pragma once
 

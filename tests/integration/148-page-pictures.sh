@@ -164,7 +164,7 @@ PYTHON
 kill -TERM $plain
 wait $plain || true
 
-# --- points survive a restart of the scheduler, and their job's end ---
+# --- points stay at the end of their job ---
 
 ask "/jobs/$curve" -X DELETE >"$work/killed"
 over() { [ "$(ask "/jobs/$curve" | jq -r .state)" = killed ]; }
