@@ -105,6 +105,20 @@ static int read_options(struct edl_group *group, const struct edl_group_options 
     return 0;
 }
 
+/* open_window - kept, work, sum */
+static void open_window(struct edl_group *group)
+{
+    uint8_t *p = group->is_alone ? NULL : group_window_open(group);
+
+    if (p == NULL)
+        p = map(group_window_bytes(group));
+    else if (group_window_bytes(group) >= HUGE_PAGE_BYTES)
+        (void)madvise(p, group_window_bytes(group), MADV_HUGEPAGE);
+    group->kept = (int64_t *)(void *)p;
+    group->work = (float *)(void *)(group->kept + group->n_values);
+    group->sum = group->work + group->n_values;
+}
+
 int group_new(const struct group_members *members, const struct edl_group_options *options,
               uint64_t job, const uint8_t *secret, int listen_fd, struct edl_group **ret)
 {
@@ -120,19 +134,18 @@ int group_new(const struct group_members *members, const struct edl_group_option
         group->members = *members;
     if (secret != NULL)
         memcpy(group->secret, secret, sizeof group->secret);
+    group->window_fd = group->readers_fd = -1;
     for (int k = 0; k < GROUP_RANKS_MAX; k++)
-        group->links[k].fd = -1;
+        group->links[k].fd = group->views[k].fd = -1;
     for (int i = 0; i < GROUP_PENDING; i++)
         group->pending[i].link.fd = -1;
     group->follow.link.fd = -1;
     r = read_options(group, options);
     if (r < 0)
         return r;
-    group->work = map(group->n_values * sizeof *group->work);
-    group->sum = map(group->n_values * sizeof *group->sum);
+    open_window(group);
     group->scratch = map(GROUP_SCRATCH_BYTES);
-    if (group->exact)
-        group->slice = map(group->n_values * sizeof *group->slice);
+    group->slice = map(group->n_values * sizeof *group->slice);
     return 0;
 }
 
@@ -140,8 +153,10 @@ struct edl_group *edl_group_free(struct edl_group *group)
 {
     if (group == NULL)
         return NULL;
-    for (int k = 0; k < GROUP_RANKS_MAX; k++)
+    for (unsigned k = 0; k < GROUP_RANKS_MAX; k++) {
         group_link_close(&group->links[k]);
+        group_view_close(group, k);
+    }
     for (int i = 0; i < GROUP_PENDING; i++)
         group_link_close(&group->pending[i].link);
     group_follower_drop(group);
@@ -151,11 +166,11 @@ struct edl_group *edl_group_free(struct edl_group *group)
         group->members.free(group->members.self);
     for (size_t i = 0; i < group->n_buckets; i++)
         free((char *)(uintptr_t)group->buckets[i].name); /* why: const for the caller only */
-    unmap(group->work, group->n_values * sizeof *group->work);
-    unmap(group->sum, group->n_values * sizeof *group->sum);
+    unmap(group->kept, group_window_bytes(group));
+    (void)safe_close(group->window_fd);
+    (void)safe_close(group->readers_fd);
     unmap(group->scratch, GROUP_SCRATCH_BYTES);
     unmap(group->slice, group->n_values * sizeof *group->slice);
-    unmap(group->kept, group->n_values * sizeof *group->kept);
     free(group->buckets);
     free(group->parts);
     free(group->spare);
@@ -217,8 +232,10 @@ void group_drop_gradient(struct edl_group *group)
 
 void group_abort(struct edl_group *group)
 {
-    for (int k = 0; k < GROUP_RANKS_MAX; k++)
+    for (unsigned k = 0; k < GROUP_RANKS_MAX; k++) {
         group_link_close(&group->links[k]);
+        group_view_close(group, k);
+    }
     memset(group->awaits, 0, sizeof group->awaits);
     if (group_follower_is(group)) /* it arrives with the state that it has */
         group_follower_drop(group);
@@ -344,13 +361,6 @@ static int check_gradient(struct edl_group *group)
     return group_fail(group, -EINVAL);
 }
 
-static int64_t *kept(struct edl_group *group)
-{
-    if (group->kept == NULL)
-        group->kept = map(group->n_values * sizeof *group->kept);
-    return group->kept;
-}
-
 /* end_micro_batch - the one that the program computed counts */
 static int end_micro_batch(struct edl_group *group)
 {
@@ -362,7 +372,7 @@ static int end_micro_batch(struct edl_group *group)
     if (r < 0)
         return r;
     if (group->exact && group->held == HELD_I64) {
-        group_exact_add(kept(group), group->work, group->n_values);
+        group_exact_add(group->kept, group->work, group->n_values);
     } else
         group->held = HELD_F32;
     group_cover_add(&group->cover, (unsigned)group->computing);
@@ -376,7 +386,7 @@ static void clear_work(struct edl_group *group)
     if (!group->exact || group->held == HELD_NOTHING)
         return;
     if (group->held == HELD_F32)
-        group_exact_put(kept(group), group->work, group->n_values);
+        group_exact_put(group->kept, group->work, group->n_values);
     group->held = HELD_I64;
     memset(group->work, 0, group->n_values * sizeof *group->work);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group_follow.c - a newcomer follows a member before it arrives
  *
- *     newcomer                                a member of the generation that is there
+ *     newcomer                                a member
  *     FOLLOW {its state, its nonce}      ->
  *                                        <-   CHALLENGE; then PROOF, as between members
  *                                        <-   STATE, a copy of that behind some step

@@ -46,6 +46,8 @@ void group_frame_encode(const struct group_frame *frame, uint8_t ret[GROUP_FRAME
     out = put(out, frame->hello.identity, 8);
     out = put(out, frame->hello.applied, 8);
     out = put(out, frame->hello.gradient_step, 8);
+    out = put(out, frame->machine, 8);
+    out = put(out, frame->window, 8);
     memcpy(out, frame->hello.cover.bits, GROUP_COVER_BYTES);
 }
 
@@ -78,7 +80,7 @@ const char *group_frame_kind_to_string(enum group_frame_kind kind)
 
 static bool is_kind(uint64_t kind)
 {
-    return kind >= GROUP_HELLO && kind <= GROUP_END;
+    return kind >= GROUP_HELLO && kind <= GROUP_WINDOW;
 }
 
 static bool is_possible(const struct group_frame *f)
@@ -120,6 +122,8 @@ int group_frame_decode(const uint8_t bytes[GROUP_FRAME_BYTES], struct group_fram
     f.hello.identity = get(&in, 8);
     f.hello.applied = get(&in, 8);
     f.hello.gradient_step = get(&in, 8);
+    f.machine = get(&in, 8);
+    f.window = get(&in, 8);
     memcpy(f.hello.cover.bits, in, GROUP_COVER_BYTES);
     if (!is_kind(kind) || nothing != 0 || !is_possible(&f) ||
         (group_frame_greeting_bytes(f.kind) != 0 && f.bytes != group_frame_greeting_bytes(f.kind)))

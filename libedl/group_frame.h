@@ -20,19 +20,20 @@
 #include "shared/job_claim.h"
 #include "shared/job_secret.h"
 
-enum { GROUP_FRAME_BYTES = 112, GROUP_VERSION = 1 };
+enum { GROUP_FRAME_BYTES = 128, GROUP_VERSION = 1 };
 
 #define GROUP_FRAME_KIND_MAP(XX)                                                                   \
     XX(HELLO, 1)     /* to a lower rank; nonce */                                                  \
     XX(CHALLENGE, 2) /* its answer; nonce, proof */                                                \
     XX(PROOF, 3)                                                                                   \
-    XX(STATE, 4)  /* all of it, from the donor of the plan */                                      \
-    XX(REDUCE, 5) /* the sender's gradient of the receiver's slice */                              \
-    XX(GATHER, 6) /* the sum of the sender's slice */                                              \
-    XX(BYTES, 7)  /* of a collective of the program */                                             \
-    XX(FOLLOW, 8) /* as HELLO, of one who is no member yet */                                      \
-    XX(SUM, 9)    /* of a whole step, to a follower */                                             \
-    XX(END, 11)   /* to a follower: the generation ends behind this step */
+    XX(STATE, 4)   /* all of it, from the donor of the plan */                                     \
+    XX(REDUCE, 5)  /* the sender's gradient of the receiver's slice */                             \
+    XX(GATHER, 6)  /* the sum of the sender's slice */                                             \
+    XX(BYTES, 7)   /* of a collective of the program */                                            \
+    XX(FOLLOW, 8)  /* as HELLO, of one who is no member yet */                                     \
+    XX(SUM, 9)     /* of a whole step, to a follower */                                            \
+    XX(END, 10)    /* to a follower: the generation ends behind this step */                       \
+    XX(WINDOW, 11) /* whether the sender sees the window of the receiver */
 
 enum group_frame_kind {
 #define XX(name, value) GROUP_##name = (value),
@@ -43,18 +44,26 @@ enum group_frame_kind {
 /* How the numbers of a part come. */
 enum group_form { GROUP_NOTHING, GROUP_F32, GROUP_I64, GROUP_FORMS };
 
-enum { GROUP_LEAVES = 1 << 0, GROUP_EXACT = 1 << 1, GROUP_FLAGS = GROUP_LEAVES | GROUP_EXACT };
+enum {
+    GROUP_LEAVES = 1 << 0,
+    GROUP_EXACT = 1 << 1,
+    GROUP_SHARED = 1 << 2,
+    GROUP_FLAGS = GROUP_LEAVES | GROUP_EXACT | GROUP_SHARED
+};
 
 struct group_frame {
     enum group_frame_kind kind;
     uint64_t job, generation, step;
     uint64_t bytes; /* behind the frame */
     uint32_t rank;  /* of the sender */
-    uint32_t flags; /* GROUP_LEAVES: all leave behind this step; GROUP_EXACT of a hello */
+    uint32_t flags; /* GROUP_LEAVES: all leave behind this step; GROUP_EXACT of a hello;
+                       GROUP_SHARED: no bytes follow, they lie in the window of the sender */
     uint32_t count; /* of micro-batches in a sum; of a collective: the number of it in the step */
     enum group_form form;
-    uint64_t values;      /* of a hello: of the gradient; all ranks have the same */
-    uint64_t state_bytes; /* of a hello */
+    uint64_t values;          /* of a hello: of the gradient; all ranks have the same */
+    uint64_t state_bytes;     /* of a hello */
+    uint64_t machine, window; /* of a hello: where the sender runs (0: it shares nothing), and the
+                                 name of its window there */
     struct group_hello hello;
 };
 

@@ -26,6 +26,8 @@ static struct group_frame hello_of(const struct edl_group *group, enum group_fra
     f.flags = group->exact ? GROUP_EXACT : 0;
     f.values = group->n_values;
     f.state_bytes = group->state_bytes;
+    f.machine = group->machine;
+    f.window = group->window;
     f.hello = (struct group_hello){ .identity = group->identity,
                                     .applied = group->applied,
                                     .gradient_step = group->gradient_step,
@@ -148,6 +150,12 @@ static bool challenge(struct edl_group *group, struct group_greeting *p)
     return true;
 }
 
+static void see_machine(struct edl_group *group, unsigned rank, const struct group_frame *hello)
+{
+    if (group->machine != 0 && hello->machine == group->machine)
+        group->views[rank].window = hello->window;
+}
+
 /* is_welcome - members while links are made, one that follows while they train */
 static bool is_welcome(const struct edl_group *group, const struct group_greeting *p)
 {
@@ -175,6 +183,7 @@ static bool become_member(struct edl_group *group, struct group_greeting *p)
     group->links[k] = p->link;
     p->link = (struct group_link){ .fd = -1 };
     group->hellos[k] = p->hello.hello;
+    see_machine(group, k, &p->hello);
     group->is_ready[k] = true;
     return true;
 }
@@ -216,6 +225,7 @@ static bool go_on(struct edl_group *group, struct group_greeting *p)
 void group_greet_all(struct edl_group *group)
 {
     accept_all(group);
+    group_window_serve(group);
     for (int i = 0; i < GROUP_PENDING; i++)
         if (group->pending[i].link.fd >= 0 && !go_on(group, &group->pending[i]))
             group_link_close(&group->pending[i].link);
@@ -299,6 +309,7 @@ int group_dialled(struct edl_group *group, unsigned rank)
     if (r != GROUP_WELL)
         return r;
     group->hellos[rank] = link->frame.hello;
+    see_machine(group, rank, &link->frame);
     group_proof(group->secret, &g->meeting, false, g->out);
     (void)group_link_put(link, &f, g->out, f.bytes);
     if (group_link_send(link) < 0)

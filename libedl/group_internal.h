@@ -47,6 +47,15 @@ struct group_greeting {
     uint64_t age; /* the oldest gives way */
 };
 
+/* What a rank on the same machine lets this one read. */
+struct group_view {
+    uint64_t window;        /* its name; 0: it shares nothing with this one */
+    int fd;                 /* while it is asked for; else -1 */
+    const uint8_t *bytes;   /* mapped; NULL: there is none */
+    bool is_tried, is_told; /* asked for; the other was told whether there is one */
+    bool is_heard, is_seen; /* the other told; it reads mine */
+};
+
 /* What came from a rank in this step. */
 struct group_part {
     size_t reduced; /* values of my slice */
@@ -54,6 +63,7 @@ struct group_part {
     uint8_t rest[8]; /* bytes of a value that is not whole yet */
     size_t n_rest;
     struct group_out *gather; /* on its way to it */
+    bool is_gather_due;       /* to be said when the whole slice is there */
 };
 
 enum { GROUP_FOLLOW_MESSAGES = 16 };
@@ -95,6 +105,8 @@ struct edl_group {
     size_t n_parts, state_bytes;
     uint8_t secret[JOB_SECRET_BYTES];
     int listen_fd;
+    int window_fd, readers_fd; /* -1: nobody reads it */
+    uint64_t machine, window;
 
     /* this generation */
     volatile sig_atomic_t ends; /* told to leave: it ends behind a step */
@@ -106,6 +118,7 @@ struct edl_group {
     bool awaits[GROUP_RANKS_MAX];   /* something of it: polled */
     bool is_ready[GROUP_RANKS_MAX]; /* each proved the secret to the other */
     struct group_hello hellos[GROUP_RANKS_MAX];
+    struct group_view views[GROUP_RANKS_MAX];
     struct group_greeting dials[GROUP_RANKS_MAX], pending[GROUP_PENDING];
     uint64_t n_accepted;
     bool is_setting_up;
@@ -125,11 +138,12 @@ struct edl_group {
     struct group_cover cover; /* of the gradient */
     uint64_t gradient_step;   /* 0: there is none */
     enum group_held held;
-    int computing;    /* the micro-batch that the program has; -1: none */
-    float *work;      /* it sums into this; mapped */
-    int64_t *kept;    /* units of earlier micro-batches; mapped at need */
-    float *sum;       /* mapped */
-    int64_t *slice;   /* sums of my slice; mapped at need */
+    int computing; /* the micro-batch that the program has; -1: none */
+    /* one mapping, the window */
+    int64_t *kept; /* units of earlier micro-batches */
+    float *work;   /* the program sums into this */
+    float *sum;
+    int64_t *slice;   /* sums of my slice, of f32 if they are not exact; mapped */
     uint8_t *scratch; /* mapped */
     struct group_part parts_in[GROUP_RANKS_MAX];
     uint32_t n_collectives;
@@ -200,6 +214,18 @@ void group_change_state(struct edl_group *group, uint64_t applied, uint64_t iden
  * GROUP_LEAVES_NOW: this rank is being stopped */
 enum { GROUP_LEAVES_NOW = 2 };
 int group_meet(struct edl_group *group);
+
+/* ---- group_window.c: ranks of one machine ---- */
+
+size_t group_window_bytes(const struct edl_group *group);
+
+/* group_window_open - room for the gradient, earlier micro-batches and sums; NULL: none to share */
+void *group_window_open(struct edl_group *group);
+void group_window_serve(struct edl_group *group);
+
+/* group_view_go_on - asks for the window of a rank; true: it is there, or will not be */
+bool group_view_go_on(struct edl_group *group, unsigned rank);
+void group_view_close(struct edl_group *group, unsigned rank);
 
 /* ---- group_reduce.c: a step ---- */
 

@@ -78,10 +78,57 @@ static int begin_generation(struct edl_group *group, const struct edl_world *wor
     return r;
 }
 
+/* exchange_views - with a rank of the same machine: each tells whether it reads the window of the
+ * other. GROUP_ABORTED: the link is over */
+static int exchange_views(struct edl_group *group, unsigned rank)
+{
+    struct group_view *v = &group->views[rank];
+    struct group_link *link = &group->links[rank];
+    int r = 1;
+
+    if (!group->is_ready[rank] || v->window == 0)
+        return GROUP_WELL;
+    if (!v->is_told && group_view_go_on(group, rank)) {
+        struct group_frame f = group_frame_of(group, GROUP_WINDOW, 0, 0);
+
+        f.flags = v->bytes != NULL ? GROUP_SHARED : 0;
+        (void)group_link_put(link, &f, NULL, 0);
+        v->is_told = true;
+    }
+    if (!v->is_heard)
+        r = group_link_head(link, NULL);
+    if (r < 0 || group_link_send(link) < 0)
+        return GROUP_ABORTED;
+    if (r == 0 || v->is_heard)
+        return GROUP_WELL;
+    if (link->frame.kind != GROUP_WINDOW || link->frame.bytes != 0)
+        return GROUP_ABORTED;
+    v->is_seen = (link->frame.flags & GROUP_SHARED) != 0;
+    v->is_heard = true;
+    group_link_next(link);
+    return GROUP_WELL;
+}
+
+static bool is_view_done(const struct group_view *v)
+{
+    return v->window == 0 || (v->is_told && v->is_heard);
+}
+
+/* awaits_of - whether the set-up waits for bytes of that rank's link */
+static bool awaits_of(const struct edl_group *group, unsigned rank)
+{
+    const struct group_view *v = &group->views[rank];
+
+    if (rank == group->rank)
+        return false;
+    return group->is_ready[rank] ? v->window != 0 && !v->is_heard : rank < group->rank;
+}
+
 static bool are_all_ready(const struct edl_group *group)
 {
     for (unsigned k = 0; k < group->n; k++)
-        if (k != group->rank && (!group->is_ready[k] || !group_link_is_empty(&group->links[k])))
+        if (k != group->rank && (!group->is_ready[k] || !is_view_done(&group->views[k]) ||
+                                 !group_link_is_empty(&group->links[k])))
             return false;
     return true;
 }
@@ -101,6 +148,10 @@ static int set_up(struct edl_group *group)
         group_greet_all(group);
         if (group->error.code != 0)
             return group->error.code;
+        for (unsigned k = 0; r == GROUP_WELL && k < group->n; k++)
+            r = k == group->rank ? r : exchange_views(group, k);
+        if (r != GROUP_WELL)
+            return r;
         if (are_all_ready(group))
             return GROUP_WELL;
         /* a rank that died before it was dialled, or before it dialled, ends no link: its end is
@@ -109,7 +160,7 @@ static int set_up(struct edl_group *group)
         if (r != -EAGAIN)
             return r < 0 ? members_failed(group, r) : GROUP_ABORTED;
         for (unsigned k = 0; k < group->n; k++)
-            group->awaits[k] = k < group->rank && !group->is_ready[k];
+            group->awaits[k] = awaits_of(group, k);
         group_poll(group, GROUP_WAIT_OVER);
     }
 }

@@ -6,7 +6,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 
-enum { FDS_MAX = GROUP_RANKS_MAX + GROUP_PENDING + 2 + GROUP_WAITS };
+enum { FDS_MAX = GROUP_RANKS_MAX + GROUP_PENDING + 3 + GROUP_WAITS + GROUP_RANKS_MAX };
 
 struct fds {
     struct pollfd fds[FDS_MAX];
@@ -27,6 +27,9 @@ static short events_of(const struct group_link *link, bool awaits)
 static void add_strangers(const struct edl_group *group, struct fds *fds)
 {
     add(fds, group->listen_fd, POLLIN);
+    add(fds, group->readers_fd, POLLIN);
+    for (unsigned k = 0; k < group->n; k++)
+        add(fds, group->views[k].fd, POLLIN);
     for (int i = 0; i < GROUP_PENDING; i++) {
         const struct group_greeting *p = &group->pending[i];
 

@@ -19,6 +19,7 @@ struct reduction {
     size_t n_values;
     unsigned count; /* of micro-batches in the sums so far */
     size_t n_ready; /* values of my slice that all have brought */
+    bool is_whole;  /* all of them */
 };
 
 static size_t first_of(const struct reduction *r, unsigned rank)
@@ -55,6 +56,13 @@ static const void *held_at(const struct edl_group *group, size_t value)
                                    : (const void *)(group->work + value);
 }
 
+/* float_slice - sums of my slice that are not exact. Not in group->sum: whoever is on this machine
+ * may still read the step before there. */
+static float *float_slice(const struct edl_group *group)
+{
+    return (float *)(void *)group->slice;
+}
+
 static void begin(struct reduction *r)
 {
     struct edl_group *group = r->group;
@@ -69,9 +77,9 @@ static void begin(struct reduction *r)
     else if (group->exact)
         memset(group->slice, 0, n_mine * sizeof *group->slice);
     else if (form == GROUP_F32)
-        memcpy(group->sum + mine, group->work + mine, n_mine * sizeof *group->sum);
+        memcpy(float_slice(group), group->work + mine, n_mine * sizeof *group->sum);
     else
-        memset(group->sum + mine, 0, n_mine * sizeof *group->sum);
+        memset(float_slice(group), 0, n_mine * sizeof *group->sum);
     r->count = r->n_values > 0 ? group_cover_count(&group->cover) : 0;
     for (unsigned k = 0; k < group->n; k++) {
         struct group_frame f =
@@ -82,7 +90,15 @@ static void begin(struct reduction *r)
         f.form = form;
         f.count = r->count;
         f.flags = group->any_leaves ? GROUP_LEAVES : 0;
+        if (group->views[k].is_seen) { /* it reads the part where it lies */
+            f.flags |= GROUP_SHARED;
+            f.bytes = 0;
+        }
         (void)group_link_put(&group->links[k], &f, held_at(group, first_of(r, k)), f.bytes);
+        if (group->views[k].is_seen) {
+            group->parts_in[k].is_gather_due = true;
+            continue;
+        }
         f = group_frame_of(group, GROUP_GATHER, r->step, n_mine * sizeof *group->sum);
         f.form = GROUP_F32;
         group->parts_in[k].gather = group_link_put(&group->links[k], &f, group->sum + mine, 0);
@@ -98,15 +114,26 @@ static void make_ready(struct reduction *r)
     for (unsigned k = 0; k < group->n; k++)
         if (k != group->rank)
             ready = MIN_OF(ready, group->parts_in[k].reduced);
-    if (ready == r->n_ready)
-        return;
-    if (group->exact)
+    r->is_whole = ready == size_of(r, group->rank);
+    if (ready > r->n_ready && group->exact)
         group_exact_round(group->sum + mine + r->n_ready, group->slice + r->n_ready,
                           ready - r->n_ready);
+    else if (ready > r->n_ready)
+        memcpy(group->sum + mine + r->n_ready, float_slice(group) + r->n_ready,
+               (ready - r->n_ready) * sizeof *group->sum);
     r->n_ready = ready;
     for (unsigned k = 0; k < group->n; k++)
         if (k != group->rank && group->parts_in[k].gather != NULL)
             group->parts_in[k].gather->ready = ready * sizeof *group->sum;
+    for (unsigned k = 0; r->is_whole && k < group->n; k++)
+        if (group->parts_in[k].is_gather_due) {
+            struct group_frame f = group_frame_of(group, GROUP_GATHER, r->step, 0);
+
+            f.form = GROUP_F32;
+            f.flags = GROUP_SHARED;
+            (void)group_link_put(&group->links[k], &f, NULL, 0);
+            group->parts_in[k].is_gather_due = false;
+        }
 }
 
 /* send_all - 1: something went; 0: nothing; GROUP_ABORTED is -EPIPE here */
@@ -134,20 +161,29 @@ static int send_all(struct reduction *r)
 
 /* ---- in ---- */
 
+/* bytes_of - behind a head; UINT64_MAX: it points into a window that this rank does not see */
+static uint64_t bytes_of(const struct reduction *r, unsigned rank, const struct group_frame *f,
+                         uint64_t otherwise)
+{
+    if ((f->flags & GROUP_SHARED) == 0)
+        return otherwise;
+    return r->group->views[rank].bytes != NULL ? 0 : UINT64_MAX;
+}
+
 static bool is_reduce(const struct reduction *r, unsigned rank, const struct group_frame *f)
 {
     const struct edl_group *group = r->group;
     bool form = r->n_values == 0 ? f->form == GROUP_NOTHING : f->form != GROUP_I64 || group->exact;
 
     return f->kind == GROUP_REDUCE && form && !group->parts_in[rank].has_reduce &&
-           f->bytes == size_of(r, group->rank) * form_bytes(f->form) &&
+           f->bytes == bytes_of(r, rank, f, size_of(r, group->rank) * form_bytes(f->form)) &&
            f->count <= GROUP_MICRO_BATCHES_MAX && (f->count == 0) == (f->form == GROUP_NOTHING);
 }
 
 static bool is_gather(const struct reduction *r, unsigned rank, const struct group_frame *f)
 {
     return f->kind == GROUP_GATHER && r->group->parts_in[rank].has_reduce &&
-           f->bytes == size_of(r, rank) * sizeof *r->group->sum;
+           f->bytes == bytes_of(r, rank, f, size_of(r, rank) * sizeof *r->group->sum);
 }
 
 static int check_head(struct reduction *r, unsigned rank, const struct group_frame *f)
@@ -162,14 +198,12 @@ static void add_values(struct reduction *r, size_t at, const uint8_t *bytes, siz
                        enum group_form form)
 {
     struct edl_group *group = r->group;
-    float *sum = group->sum + first_of(r, group->rank) + at;
-
     if (form == GROUP_I64)
         group_exact_add_sums(group->slice + at, (const int64_t *)(const void *)bytes, n);
     else if (group->exact)
         group_exact_add(group->slice + at, (const float *)(const void *)bytes, n);
     else
-        group_f32_add(sum, (const float *)(const void *)bytes, n);
+        group_f32_add(float_slice(group) + at, (const float *)(const void *)bytes, n);
 }
 
 /* take_reduce - adds what came, whole values; the rest waits for its other bytes */
@@ -205,10 +239,30 @@ static ssize_t take_body(struct reduction *r, unsigned rank, struct group_link *
     return group_link_body(link, to + link->n_body, link->frame.bytes - link->n_body);
 }
 
+/* read_window - the part that a head without bytes speaks of */
+static void read_window(struct reduction *r, unsigned rank, const struct group_frame *f)
+{
+    struct edl_group *group = r->group;
+    const int64_t *kept = (const int64_t *)(const void *)group->views[rank].bytes;
+    const float *work = (const float *)(const void *)(kept + group->n_values);
+    const float *sum = work + group->n_values;
+    size_t mine = first_of(r, group->rank), n_mine = size_of(r, group->rank);
+    size_t his = first_of(r, rank);
+
+    if (f->kind == GROUP_GATHER)
+        memcpy(group->sum + his, sum + his, size_of(r, rank) * sizeof *sum);
+    else if (f->form == GROUP_I64)
+        add_values(r, 0, (const uint8_t *)(kept + mine), n_mine, f->form);
+    else if (f->form == GROUP_F32)
+        add_values(r, 0, (const uint8_t *)(work + mine), n_mine, f->form);
+}
+
 static void end_message(struct reduction *r, unsigned rank, struct group_link *link)
 {
     struct group_part *part = &r->group->parts_in[rank];
 
+    if ((link->frame.flags & GROUP_SHARED) != 0)
+        read_window(r, rank, &link->frame);
     if (link->frame.kind == GROUP_REDUCE) {
         part->has_reduce = true;
         part->reduced = size_of(r, r->group->rank); /* also when it has nothing to add */
@@ -268,8 +322,8 @@ static bool is_complete(const struct reduction *r)
     const struct edl_group *group = r->group;
 
     for (unsigned k = 0; k < group->n; k++)
-        if (k != group->rank &&
-            (!group->parts_in[k].is_done || !group_link_is_empty(&group->links[k])))
+        if (k != group->rank && (!group->parts_in[k].is_done || group->parts_in[k].is_gather_due ||
+                                 !group_link_is_empty(&group->links[k])))
             return false;
     return true;
 }

@@ -29,18 +29,21 @@ struct cluster_plan {
     enum group_point point; /* the processes end themselves there; 0: nowhere */
     unsigned crashes;       /* so many of them, one after the other */
     unsigned other_values;  /* the last rank has so many more values */
+    bool apart;             /* every other process seems to be on another machine */
     bool other_secret;      /* the last rank has another secret */
     bool follow;            /* newcomers follow before they arrive */
     unsigned bad_step;      /* in this step rank 0 has a gradient that is no number */
 };
 
 struct cluster_result {
-    uint64_t hash[CLUSTER_STEPS + 1]; /* behind each step; 0: nobody told it */
+    uint64_t hash[CLUSTER_STEPS + 1];       /* behind each step; 0: nobody told it */
+    uint64_t generation[CLUSTER_STEPS + 1]; /* that computed it */
     unsigned n_killed, n_stopped, n_left, n_joined, n_crashed;
     unsigned n_generations, n_states; /* formed; given to somebody */
     unsigned n_finished;              /* processes that ended well */
     unsigned n_restarted;             /* that nobody killed and that failed all the same */
     unsigned n_steps;                 /* told, by all */
+    unsigned n_shared;                /* of them: with memory of another rank in sight */
     unsigned n_followed;              /* of them: by newcomers before they arrived */
     uint64_t last_stable;
     char error[600]; /* of the last process that failed */

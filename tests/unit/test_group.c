@@ -88,7 +88,12 @@ TEST(test_any_number_of_ranks_has_the_same_bits)
         plan.steps = 20;
         plan.micro_batches = ranks == 6 ? 4 : 8; /* two ranks have nothing to do */
         plan.n_values = ranks == 5 ? 4 : 1009;   /* one rank owns no value */
+        plan.apart = ranks % 2 == 0;
         result = run(plan);
+        if (ranks == 3 || ranks == 5)
+            assert_int_equal(result.n_shared, result.n_steps);
+        if (ranks == 1)
+            assert_int_equal(result.n_shared, 0);
         assert_as_alone(&plan, &result);
         assert_int_equal(result.n_finished, ranks);
         assert_int_equal(result.n_steps, ranks * plan.steps);
@@ -99,12 +104,13 @@ TEST(test_killed_ranks_take_nothing_along)
 {
     uint64_t rounds = number_from_environment("EDL_ROUNDS", 1);
 
-    for (uint64_t i = 0; i < rounds; i++) {
+    for (uint64_t i = 0; i < 2 * rounds; i++) {
         struct cluster_plan plan = usual;
         struct cluster_result result;
 
         plan.steps = 400;
         plan.kills = 12;
+        plan.apart = i % 2 == 1;
         result = run(plan);
         assert_as_alone(&plan, &result);
         assert_in_range(result.n_killed, 6, 12);
