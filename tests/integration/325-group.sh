@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The program of edl(3) trains as a group: alone, and with three processes of a job of which one is killed in the middle of a step.
-# All print the same bits, and nobody but the dead one was started again.
-# Takes 6 s: builds and installs a library, and three processes meet twice
+# The program of edl(3) trains as a group: alone, and with three processes of a job of which one is killed, or freezes, in the middle of a
+# step. All print the same bits, and nobody but the lost one was started again.
+# Takes 11 s: builds and installs a library, and a frozen process breaks a promise of 5 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 make -s -C "$EDL_BUILD_DIR" install-edllibPROGRAMS install-edlincludeHEADERS install-nodist_pkgconfigDATA install-data-hook DESTDIR="$work/root" >"$work/install.log" 2>&1 ||
     fail "$(cat "$work/install.log")"
@@ -21,30 +21,41 @@ ${CC:-cc} -Wall -Wextra -Werror "$work/page.c" $flags -o "$work/group"
 alone=$("$work/group")
 [[ $alone = 0x1.*' '-0x1.* ]] || fail "alone it finds $alone, which is not 3 and -1"
 
-# the same with a death: whoever finds the file in step 500 has summed it and moved nothing yet
-sed '/line\[0\] -=/i if (step.step == 500 \&\& unlink(getenv("ONCE")) == 0) raise(SIGKILL);' "$work/page.c" |
-    cat <(printf '#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\n') - >"$work/dies.c"
-# shellcheck disable=SC2086
-${CC:-cc} "$work/dies.c" $flags -o "$work/dies"
-touch "$work/once"
-cluster_start --nodes 2 --cpu 2000m
-cat >"$work/rank" <<END
+# the same with a rank that is killed, and with one that freezes and breaks its promise to be alive. Whoever finds the file in step 500 has
+# summed the step and moved nothing yet
+dies() { # SIGNAL PROMISE_US
+    sed "/line\[0\] -=/i if (step.step == 500 \&\& unlink(getenv(\"ONCE\")) == 0) raise($1);" "$work/page.c" | sed 's/\.exact = 1/.exact = 1, .alive_us = '"$2"'/' |
+        cat <(printf '#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\n') - >"$work/$1.c"
+    # shellcheck disable=SC2086
+    ${CC:-cc} "$work/$1.c" $flags -o "$work/$1"
+    touch "$work/once.$1"
+    cat >"$work/rank.$1" <<END
 #!/bin/sh
-export LD_LIBRARY_PATH=$LD_LIBRARY_PATH ONCE=$work/once
-exec "$work/dies" >"$work/found.\$EDL_INDEX.\$EDL_INCARNATION"
+export LD_LIBRARY_PATH=$LD_LIBRARY_PATH ONCE=$work/once.$1
+exec "$work/$1" >"$work/found.$1.\$EDL_INDEX.\$EDL_INCARNATION"
 END
-chmod +x "$work/rank"
-jq -n --arg program "$work/rank" '{name: "line", fault_tolerant: true, restart: {max: 20, backoff: "10ms"},
-    roles: [{role: "rank", min: 3, max: 3, cpu: "500m", memory: "100Mi", ports: 1, command: [$program]}]}' >"$work/job.json"
-edl submit "$work/job.json" >/dev/null
-await 120 'the job is over' job_is line succeeded
-[ ! -e "$work/once" ] || fail 'nobody died'
-# three to the end, and the dead one: no survivor was started again
-n=0 dead=0
-for found in "$work"/found.*; do
-    [ -s "$found" ] || { dead=$((dead + 1)) && continue; }
-    n=$((n + 1))
-    [ "$(cat "$found")" = "$alone" ] || fail "$found has $(cat "$found"), one process alone $alone"
+    chmod +x "$work/rank.$1"
+    jq -n --arg name "line-${1,,}" --arg program "$work/rank.$1" '{name: $name, fault_tolerant: true, restart: {max: 20, backoff: "10ms"},
+        roles: [{role: "rank", min: 3, max: 3, cpu: "500m", memory: "100Mi", ports: 1, command: [$program]}]}' >"$work/job.$1"
+    edl submit "$work/job.$1" >/dev/null
+}
+# three to the end, and the lost one: no survivor was started again
+all_found() { # SIGNAL
+    local n=0 lost=0 found
+    [ ! -e "$work/once.$1" ] || fail 'nobody was lost'
+    for found in "$work/found.$1".*; do
+        [ -s "$found" ] || { lost=$((lost + 1)) && continue; }
+        n=$((n + 1))
+        [ "$(cat "$found")" = "$alone" ] || fail "$found has $(cat "$found"), one process alone $alone"
+    done
+    # a slow machine may hold up one that lives for longer than it promised
+    [ $n = 3 ] && { [ $lost = 1 ] || [ "$1" = SIGSTOP ]; } || fail "$n processes came to the end, $lost did not"
+}
+cluster_start --nodes 2 --cpu 2000m
+dies SIGKILL 0
+dies SIGSTOP 5000000
+for signal in SIGKILL SIGSTOP; do
+    await 120 'the job is over' job_is "line-${signal,,}" succeeded
+    all_found $signal
 done
-[ $n = 3 ] && [ $dead = 1 ] || fail "$n processes came to the end, $dead did not"
-echo "three processes and one that died found $alone"
+echo "three processes and one that was lost found $alone, twice"
