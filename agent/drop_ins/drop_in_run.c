@@ -29,6 +29,7 @@
 #define LINES_MAX 200  /* of one drop-in, in the log */
 #define LINE_SIZE 512  /* a longer one is told as several */
 #define SHOWN_SIZE 800 /* with control characters as escapes */
+#define READS_MAX 16   /* of 4096 bytes, between two looks at the time */
 
 struct output {
     const struct drop_in_run *run;
@@ -112,14 +113,19 @@ static void take_output(struct output *output, const char *bytes, size_t n)
     }
 }
 
-/* read_output - what is there */
+/* read_output - what is there, and no more than a pipe holds: who writes without an end would keep
+ * us from looking at the time */
 static void read_output(struct output *output)
 {
     char bytes[4096];
     ssize_t n = -1;
 
-    while (output->fd >= 0 && (n = read(output->fd, bytes, sizeof bytes)) > 0)
+    for (int i = 0; i < READS_MAX && output->fd >= 0; i++) {
+        n = read(output->fd, bytes, sizeof bytes);
+        if (n <= 0)
+            break;
         take_output(output, bytes, (size_t)n);
+    }
     if (n == 0)
         output->fd = safe_close(output->fd);
 }
