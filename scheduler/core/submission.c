@@ -6,6 +6,7 @@
 
 #include "scheduler/core/events/submit.h"
 #include "scheduler/core/learn/job_turn.h"
+#include "scheduler/core/model/notices.h"
 #include "scheduler/core/model/spec_size.h"
 #include "shared/error.h"
 #include "shared/job_spec.h"
@@ -30,6 +31,8 @@ static int submit(struct cluster *cluster, struct job_spec *take_spec,
 
     if (r < 0)
         return r;
+    if (is_array)
+        notices_of_array(cluster, take_spec);
     for (uint32_t i = 0; is_array && i < take_spec->array.n; i++) {
         struct job *job = make(cluster, job_spec_array_element(take_spec, i), user, terms->now);
 

@@ -43,7 +43,7 @@ static const char *const statement_texts[ST_N] = {
                           " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
                           " ORDER BY job_id, role",
     [ST_ARRAY_NOTICE_PUT] = "{put array_notice}",
-    [ST_ARRAY_NOTICE_DELETE] = "DELETE FROM array_notice WHERE base = ?1",
+    [ST_ARRAY_NOTICE_DELETE] = "DELETE FROM array_notice WHERE first_id = ?1",
     [ST_ARRAY_NOTICE_ALL] = "SELECT {array_notice} FROM array_notice",
     [ST_NOTICE_PUT] = "INSERT INTO notice (id, channel, user, target, notices, n_notices, n_more,"
                       " tries, made_wall_us, due_wall_us) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"

@@ -194,7 +194,7 @@ static int put_array_notice(struct store *store, const struct array_notice *live
     struct array_notice_record array;
 
     if (array_notice_is_over(live)) {
-        store_bind_u64(store->statements[ST_ARRAY_NOTICE_DELETE], 1, (uint64_t)live->base);
+        store_bind_u64(store->statements[ST_ARRAY_NOTICE_DELETE], 1, live->first_id);
         return store_step_done(store, ST_ARRAY_NOTICE_DELETE, error);
     }
     record_of_array_notice(live, &array);

@@ -255,6 +255,29 @@ TEST(test_arrays_do_not_mix)
     world_free(w);
 }
 
+/* A sweep of more jobs than an array may have is submitted in parts, one behind the other. */
+TEST(test_parts_of_a_sweep_do_not_mix)
+{
+    struct told told;
+    struct world *w = world_heard(&told);
+
+    (void)submit_array(w, telling(array_spec("grid", 0, 2), NOTIFY_END));
+    (void)submit_array(w, telling(array_spec("grid", 2, 2), NOTIFY_END));
+    world_run(w, 5);
+    fails(w, "grid-2");
+    succeeds(w, "grid-0");
+    heard(&told, "");
+    world_restart(w);
+    world_run(w, 4);
+    succeeds(w, "grid-1");
+    heard(&told, "end grid-1:2/0/0 of 2,");
+    succeeds(w, "grid-3");
+    heard(&told, "end grid-3:1/1/0 of 2,");
+    world_commit(w);
+    assert_null(w->cluster->array_notices);
+    world_free(w);
+}
+
 TEST(test_each_job_of_an_array)
 {
     struct told told;

@@ -23,21 +23,21 @@ bool job_fell_short(const struct job *job)
     return job->state == JOB_FAILED || (job->state == JOB_KILLED && job->cause != CAUSE_KILLED);
 }
 
-struct array_notice *array_notice_find(const struct cluster *cluster, int64_t base)
+struct array_notice *array_notice_find(const struct cluster *cluster, uint64_t first_id)
 {
     struct array_notice *array;
 
-    HASH_FIND(hh, cluster->array_notices, &base, sizeof base, array);
+    HASH_FIND(hh, cluster->array_notices, &first_id, sizeof first_id, array);
     return array;
 }
 
-struct array_notice *array_notice_add(struct cluster *cluster, int64_t base, uint32_t n_jobs)
+struct array_notice *array_notice_add(struct cluster *cluster, uint64_t first_id, uint32_t n_jobs)
 {
     struct array_notice *array = xcalloc(1, sizeof *array);
 
-    array->base = base;
+    array->first_id = first_id;
     array->n_jobs = n_jobs;
-    HASH_ADD(hh, cluster->array_notices, base, sizeof array->base, array);
+    HASH_ADD(hh, cluster->array_notices, first_id, sizeof array->first_id, array);
     return array;
 }
 
@@ -62,12 +62,30 @@ void array_notices_free(struct cluster *cluster)
     drop(cluster, array);
 }
 
-static struct array_notice *array_of(struct cluster *cluster, const struct job *job)
+/* tells_as_one - of all of its array at once */
+static bool tells_as_one(const struct job_spec *spec)
 {
-    int64_t base = (int64_t)job->id - (int64_t)job->spec->array.first;
-    struct array_notice *array = array_notice_find(cluster, base);
+    return spec->notify != NULL && spec->array.n > 0 && !spec->notify->each;
+}
 
-    return array != NULL ? array : array_notice_add(cluster, base, job->spec->array.n);
+void notices_of_array(struct cluster *cluster, const struct job_spec *spec)
+{
+    if (tells_as_one(spec))
+        effect_save_array_notice(cluster,
+                                 array_notice_add(cluster, cluster->next_job_id, spec->array.n));
+}
+
+/* array_of - NULL: nobody knows. Jobs of an array have numbers in a row, and its first is at most
+ * as far away as it has jobs */
+static struct array_notice *array_of(const struct cluster *cluster, const struct job *job)
+{
+    for (uint64_t back = 0; back < job->spec->array.n && back < job->id; back++) {
+        struct array_notice *array = array_notice_find(cluster, job->id - back);
+
+        if (array != NULL)
+            return back < array->n_jobs ? array : NULL;
+    }
+    return NULL;
 }
 
 static void count_end(struct array_notice *array, const struct job *job)
@@ -91,14 +109,11 @@ static void once(struct cluster *cluster, struct array_notice *array, struct job
     effect_notice(cluster, job, event, array);
 }
 
-static void of_array(struct cluster *cluster, struct job *job, bool begins, bool returns)
+static void of_array(struct cluster *cluster, struct array_notice *array, struct job *job,
+                     bool begins, bool returns)
 {
     bool over = job_state_is_final(job->state);
-    struct array_notice *array;
 
-    if (!begins && !returns && !over)
-        return;
-    array = array_of(cluster, job);
     if (begins)
         once(cluster, array, job, NOTIFY_BEGIN);
     if (returns)
@@ -133,10 +148,13 @@ static void of_one(struct cluster *cluster, struct job *job, bool begins, bool r
 
 void notices_of_move(struct cluster *cluster, struct job *job, bool begins, bool returns)
 {
-    if (job->spec->notify == NULL)
+    struct array_notice *array;
+
+    if (job->spec->notify == NULL || (!begins && !returns && !job_state_is_final(job->state)))
         return;
-    if (job->spec->array.n > 0 && !job->spec->notify->each)
-        of_array(cluster, job, begins, returns);
+    array = tells_as_one(job->spec) ? array_of(cluster, job) : NULL;
+    if (array != NULL)
+        of_array(cluster, array, job, begins, returns);
     else
         of_one(cluster, job, begins, returns);
 }

@@ -15,11 +15,12 @@
 struct cluster;
 struct instant;
 struct job;
+struct job_spec;
 
 /* An array of which something is told, while one of its jobs is not over. */
 struct array_notice {
-    int64_t base;    /* key: the number of a job less its index, the same for all of its jobs */
-    uint32_t n_jobs; /* that it was made with */
+    uint64_t first_id; /* key: the number of its first job; the others follow it */
+    uint32_t n_jobs;   /* that it was made with */
     uint32_t n_succeeded, n_failed, n_killed; /* so far */
     uint32_t told;                            /* a set of enum notify_event */
     uint64_t first_failed;                    /* number of a job; 0: none has */
@@ -33,15 +34,19 @@ bool array_notice_is_over(const struct array_notice *array);
 /* job_fell_short - it is over and has failed, or was killed by nobody: its time was up */
 bool job_fell_short(const struct job *job);
 
+/* notices_of_array - its jobs are made next: where one notice tells of all of them, they are
+ * counted from now on */
+void notices_of_array(struct cluster *cluster, const struct job_spec *spec);
+
 /* notices_of_move - the job has just come into its state. begins: it runs for the first time.
  * returns: it went back to the queue */
 void notices_of_move(struct cluster *cluster, struct job *job, bool begins, bool returns);
 
-/* array_notice_find - NULL: nothing of it was told, and none of its jobs is over */
-struct array_notice *array_notice_find(const struct cluster *cluster, int64_t base);
+/* array_notice_find - NULL: it tells of nothing as a whole, or is over */
+struct array_notice *array_notice_find(const struct cluster *cluster, uint64_t first_id);
 
-/* array_notice_add - one of that base, of which nothing is told yet */
-struct array_notice *array_notice_add(struct cluster *cluster, int64_t base, uint32_t n_jobs);
+/* array_notice_add - one of which nothing is told yet */
+struct array_notice *array_notice_add(struct cluster *cluster, uint64_t first_id, uint32_t n_jobs);
 
 /* array_notice_stored - the effects of a turn are carried out: one that is over goes */
 void array_notice_stored(struct cluster *cluster, struct array_notice *array);

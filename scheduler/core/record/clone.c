@@ -80,7 +80,7 @@ static void restore_array_notices(struct cluster *copy, const struct cluster *cl
          array = array->hh.next) {
         record_of_array_notice(array, &record);
         columns_give(&array_notice_table, &record,
-                     array_notice_add(copy, array->base, array->n_jobs));
+                     array_notice_add(copy, array->first_id, array->n_jobs));
     }
 }
 

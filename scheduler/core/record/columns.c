@@ -216,7 +216,7 @@ static const struct column rendezvous_columns[] = {
 const struct record_table rendezvous_table = RECORD_TABLE(rendezvous, struct rendezvous_record);
 
 static const struct column array_notice_columns[] = {
-    { "base", COLUMN_SIGNED, BOTH(array_notice, base), .flags = COLUMN_KEY },
+    { "first_id", COLUMN_NUMBER, BOTH(array_notice, first_id), .flags = COLUMN_KEY },
     { "n_jobs", COLUMN_NUMBER, BOTH(array_notice, n_jobs), .flags = COLUMN_ONCE,
       .most = JOB_ARRAY_MAX },
     { "n_succeeded", COLUMN_NUMBER, BOTH(array_notice, n_succeeded), .most = JOB_ARRAY_MAX },

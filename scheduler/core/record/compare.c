@@ -249,8 +249,8 @@ static int compare_array_notice(const struct array_notice *a, const struct array
     const char *column = b != NULL ? columns_differ(&array_notice_table, a, b) : "row";
 
     return column == NULL ? 0
-                          : DIFFERS("what is told of the array with the base %lld: its %s differs",
-                                    (long long)a->base, column);
+                          : DIFFERS("what is told of the array from job %llu on: its %s differs",
+                                    ULL(a->first_id), column);
 }
 
 int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl_error *error)
@@ -274,7 +274,7 @@ int cluster_compare(const struct cluster *a, const struct cluster *b, struct edl
         return DIFFERS("arrays of which something is told: %u and %u", HASH_COUNT(a->array_notices),
                        HASH_COUNT(b->array_notices));
     for (array = a->array_notices; r == 0 && array != NULL; array = array->hh.next)
-        r = compare_array_notice(array, array_notice_find(b, array->base), error);
+        r = compare_array_notice(array, array_notice_find(b, array->first_id), error);
     for (node = a->nodes; r == 0 && node != NULL; node = node->hh.next)
         r = compare_node(node, cluster_node(b, node->name), error);
     for (job = a->jobs; r == 0 && job != NULL; job = job->hh.next)

@@ -56,7 +56,7 @@ struct family_row {
 
 struct array_notice_row {
     struct array_notice_record record;
-    UT_hash_handle hh; /* k: record.base */
+    UT_hash_handle hh; /* k: record.first_id */
 };
 
 struct memory_store {
@@ -384,14 +384,14 @@ static void put_array_notice(struct memory_store *store, const struct array_noti
 {
     struct array_notice_row *row;
 
-    HASH_FIND(hh, store->array_notices, &array->base, sizeof array->base, row);
+    HASH_FIND(hh, store->array_notices, &array->first_id, sizeof array->first_id, row);
     if (row != NULL)
         drop_array_notice(store, row);
     if (array_notice_is_over(array))
         return;
     row = xcalloc(1, sizeof *row);
     record_of_array_notice(array, &row->record);
-    HASH_ADD(hh, store->array_notices, record.base, sizeof row->record.base, row);
+    HASH_ADD(hh, store->array_notices, record.first_id, sizeof row->record.first_id, row);
 }
 
 static void put_effect(struct memory_store *store, const struct effect *effect)

@@ -391,13 +391,13 @@ int cluster_restore_array_notice_record(struct cluster *cluster,
     uint64_t n_over =
         (uint64_t)record->n_succeeded + (uint64_t)record->n_failed + (uint64_t)record->n_killed;
 
-    if (array_notice_find(cluster, record->base) != NULL || record->n_jobs > JOB_ARRAY_MAX ||
+    if (array_notice_find(cluster, record->first_id) != NULL || record->n_jobs > JOB_ARRAY_MAX ||
         n_over >= record->n_jobs)
-        return CORRUPT("the array with the base %lld is recorded twice, or with so many jobs over: "
+        return CORRUPT("the array from job %llu on is recorded twice, or with so many jobs over: "
                        "%llu of %u",
-                       (long long)record->base, ULL(n_over), record->n_jobs);
+                       ULL(record->first_id), ULL(n_over), record->n_jobs);
     columns_give(&array_notice_table, record,
-                 array_notice_add(cluster, record->base, record->n_jobs));
+                 array_notice_add(cluster, record->first_id, record->n_jobs));
     return 0;
 }
 

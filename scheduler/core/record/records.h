@@ -112,7 +112,7 @@ struct rendezvous_record { /* of a role that ever agreed on one */
 };
 
 struct array_notice_record {
-    int64_t base;
+    uint64_t first_id;
     uint32_t n_jobs, n_succeeded, n_failed, n_killed, told;
     uint64_t first_failed;
 };
