@@ -26,7 +26,7 @@ over() { # NAME URL [OPTION...]: a job with that webhook, which is over at once
 }
 log_says() { grep -qF -- "$1" "$work/scheduler.log"; }
 
-scheduler --webhook-allow 127.0.0.1 --notify-timeout 2s --notify-tries 2
+scheduler --webhook-allow 127.0.0.1 --notify-timeout 5s --notify-tries 2
 over flaky "$base/flaky"
 over good "$base/200?secret=abc&x=%7B1%2C2%7D"
 over gone "$base/404?secret=abc"
