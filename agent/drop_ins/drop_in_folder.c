@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,9 @@
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/text_format.h"
+
+#define LINKS_MAX 40 /* as the kernel has it */
 
 const char *drop_in_folder_path(const struct agent_options *options, enum drop_in_kind kind)
 {
@@ -94,18 +98,81 @@ static int check_one(const char *path, struct edl_error *error)
     return edl_error_remedy(error, "chown root %s && chmod go-w %s", path, path);
 }
 
-int drop_in_check_trust(const char *path, struct edl_error *error)
+/* A path on its way from the root: no link is left in what was passed. */
+struct walk {
+    char *at;   /* owned; "": the root */
+    char *rest; /* owned */
+    int links;
+};
+
+static void set_rest(struct walk *walk, char *take_rest)
 {
-    _cleanup_free_ char *real = realpath(path, NULL);
+    free(walk->rest);
+    walk->rest = take_rest;
+}
+
+/* follow - the link at that place. A stranger's link is refused: its owner may change it */
+static int follow(struct walk *walk, const char *place, uid_t owner, struct edl_error *error)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(place, target, sizeof target - 1);
+
+    if (n == -1)
+        return edl_error_errno(error, -errno, "%s", place);
+    if (++walk->links > LINKS_MAX)
+        return edl_error_errno(error, -ELOOP, "%s", place);
+    if (owner != 0) {
+        (void)edl_error_set(error, -EPERM, "%.120s is not root's alone", place);
+        return edl_error_remedy(error, "chown -h root %s", place);
+    }
+    target[n] = '\0';
+    set_rest(walk, text_format("%s/%s", target, walk->rest));
+    if (target[0] == '/')
+        walk->at[0] = '\0';
+    return 0;
+}
+
+static int enter(struct walk *walk, const char *name, struct edl_error *error)
+{
+    _cleanup_free_ char *place = text_format("%s/%s", walk->at, name);
+    char *slash = strrchr(walk->at, '/');
+    struct stat st;
     int r;
 
-    if (real == NULL)
-        return edl_error_errno(error, -errno, "%s", path);
-    r = check_one(real, error);
-    for (char *slash = strrchr(real, '/'); r == 0 && slash != NULL && slash != real;
-         slash = strrchr(real, '/')) {
-        *slash = '\0';
-        r = check_one(real, error);
+    if (name[0] == '\0' || streq(name, "."))
+        return 0;
+    if (streq(name, "..")) {
+        if (slash != NULL)
+            *slash = '\0';
+        return 0;
     }
-    return r == 0 ? check_one("/", error) : r;
+    if (lstat(place, &st) == -1)
+        return edl_error_errno(error, -errno, "%s", place);
+    if (S_ISLNK(st.st_mode))
+        return follow(walk, place, st.st_uid, error);
+    r = check_one(place, error);
+    free(walk->at);
+    walk->at = TAKE_PTR(place);
+    return r;
+}
+
+/* Step by step, as the kernel goes: a stranger with a right to change a folder on the way, or a
+ * link, would choose the program. */
+int drop_in_check_trust(const char *path, struct edl_error *error)
+{
+    _cleanup_free_ char *here = path[0] == '/' ? xstrdup("") : getcwd(NULL, 0);
+    struct walk walk = { .at = xstrdup(""),
+                         .rest = text_format("%s/%s", here != NULL ? here : "", path) };
+    int r = check_one("/", error);
+
+    while (r == 0 && walk.rest[0] != '\0') {
+        size_t n = strcspn(walk.rest, "/");
+        _cleanup_free_ char *name = text_format("%.*s", (int)n, walk.rest);
+
+        set_rest(&walk, xstrdup(walk.rest + n + (walk.rest[n] == '/')));
+        r = enter(&walk, name, error);
+    }
+    free(walk.at);
+    free(walk.rest);
+    return r;
 }

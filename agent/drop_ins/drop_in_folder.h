@@ -33,6 +33,6 @@ void drop_in_folder_done(struct drop_in_folder *folder);
  * run-parts(8) does */
 bool drop_in_is_program(const char *path);
 
-/* drop_in_check_trust - -EPERM with error and remedy unless file or folder, and each folder above
- * it, links followed, is root's and nobody else's to change */
+/* drop_in_check_trust - -EPERM with error and remedy unless file or folder, each folder above it,
+ * and each link and folder on the way to it, is root's and nobody else's to change */
 int drop_in_check_trust(const char *path, struct edl_error *error);

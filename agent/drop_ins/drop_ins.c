@@ -247,15 +247,17 @@ static void begin(struct drop_ins *d, enum drop_in_kind kind, uint64_t job_id,
     const struct agent_options *o = d->agent->now;
     uint64_t timeout_us = kind == DROP_IN_PROLOG ? o->prolog_timeout_us : o->epilog_timeout_us;
     struct drop_in_visit *visit = xcalloc(1, sizeof *visit);
-    _cleanup_free_ char *folder = realpath(folder_of(d->agent, kind), NULL);
+    const char *path = folder_of(d->agent, kind);
+    _cleanup_free_ char *folder = path[0] != '/' ? realpath(path, NULL) : NULL;
 
-    (void)json_object_update_new(
-        take_document,
-        json_pack("{s:s, s:I, s:s, s:s, s:o, s:s, s:I}", "kind", drop_in_kind_name(kind), "job_id",
-                  (json_int_t)job_id, "node", d->agent->layout.node, "folder",
-                  folder != NULL ? folder : folder_of(d->agent, kind), "visit_dir",
-                  json_sprintf("%s/%" PRIu64, d->visits_dir, job_id), "failed_path", d->failed_path,
-                  "timeout_us", (json_int_t)timeout_us));
+    (void)json_object_update_new(take_document,
+                                 json_pack("{s:s, s:I, s:s, s:s, s:o, s:s, s:I}", "kind",
+                                           drop_in_kind_name(kind), "job_id", (json_int_t)job_id,
+                                           "node", d->agent->layout.node, "folder",
+                                           folder != NULL ? folder : path, "visit_dir",
+                                           json_sprintf("%s/%" PRIu64, d->visits_dir, job_id),
+                                           "failed_path", d->failed_path, "timeout_us",
+                                           (json_int_t)timeout_us));
     visit->drop_ins = d;
     visit->job_id = job_id;
     visit->kind = kind;

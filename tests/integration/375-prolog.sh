@@ -191,4 +191,13 @@ touch "'"$work"'/stranger"'
     ready
     edl wait owner >/dev/null || fail "it does not run"
     [ -e "$work/stranger" ] || fail "it was not run"
+    # a link leads through a folder of others to a program of root's: they would choose which
+    mkdir -m 777 "$work/open"
+    ln -s /bin/true "$work/open/through"
+    ln -sf "$work/open/through" "$prolog/10-first"
+    submit through -- true
+    await 120 'n1 set aside' node_is quarantined "prolog 10-first is not run: $work/open is not root"
+    chmod 755 "$work/open"
+    ready
+    edl wait through >/dev/null || fail "a link of root's is not followed"
 fi
