@@ -196,19 +196,20 @@ struct stored_notice *notices_seal(struct scheduler *scheduler, size_t *ret_n)
 
 static void go(struct notices *notices);
 
+/* tell_failed - everybody reads events: no address of mail stands there, nor a webhook's path */
 static void tell_failed(struct notices *notices, const struct outbox_message *message,
                         const char *why)
 {
     char shown[WEBHOOK_SHOWN_MAX];
-    const char *target = message->channel == NOTICE_WEBHOOK
-                             ? webhook_url_shown(message->target, shown)
-                             : message->target;
+    bool is_mail = message->channel == NOTICE_MAIL;
+    const char *target = is_mail ? "mail" : webhook_url_shown(message->target, shown);
 
     effect_event(notices->scheduler->cluster, clock_instant(), NULL, "", "notice-failed",
-                 "%u notice%s of %s to %.60s %s given up after %u tr%s: %s",
+                 "%u notice%s of %s %s %.60s %s given up after %u tr%s: %s",
                  message->n_notices + message->n_more, PLURAL(message->n_notices + message->n_more),
-                 message->user, target, message->n_notices + message->n_more == 1 ? "was" : "were",
-                 message->tries, message->tries == 1 ? "y" : "ies", why);
+                 message->user, is_mail ? "by" : "to", target,
+                 message->n_notices + message->n_more == 1 ? "was" : "were", message->tries,
+                 message->tries == 1 ? "y" : "ies", why);
 }
 
 /* A message that is not there any more: the state was loaded again since, and its job has not

@@ -113,7 +113,8 @@ touch "$work/broken"
 scheduler --mailer "$work/sendmail" --notify-tries 1
 submit --name broken --mail-type END --mail-user ann@lab.example
 edl kill broken >/dev/null
-await 120 'the failure is told' grep -qF 'notice-failed: 1 notice of admin to ann@lab.example was given up after 1 try: no relay' "$work/scheduler.log"
+await 120 'the failure is told' grep -qF 'notice-failed: 1 notice of admin by mail was given up after 1 try: no relay' "$work/scheduler.log"
+! grep -F ann@lab.example "$work/scheduler.log" || fail 'everybody is told of an address'
 rm "$work/broken"
 end "$scheduler"
 
