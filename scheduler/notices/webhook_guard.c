@@ -121,14 +121,14 @@ static bool is_host_listed(const struct webhook_rules *rules, const char *host)
 }
 
 static bool is_allowed(const struct webhook_rules *rules, const char *host,
-                       const uint8_t address[16])
+                       const uint8_t address[16], bool own)
 {
-    return (rules->open && is_public(address)) || is_listed(rules, address) ||
+    return (rules->open && !own && is_public(address)) || is_listed(rules, address) ||
            is_host_listed(rules, host);
 }
 
 bool webhook_address_allowed(const struct webhook_rules *rules, const char *host,
-                             const struct sockaddr *address)
+                             const struct sockaddr *address, bool own)
 {
     uint8_t bytes[16];
 
@@ -138,7 +138,7 @@ bool webhook_address_allowed(const struct webhook_rules *rules, const char *host
         memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
     else
         return false;
-    return is_allowed(rules, host, bytes);
+    return is_allowed(rules, host, bytes, own);
 }
 
 bool webhook_host_refused(const struct webhook_rules *rules, const char *host)
@@ -146,7 +146,7 @@ bool webhook_host_refused(const struct webhook_rules *rules, const char *host)
     uint8_t address[16];
 
     return webhook_rules_none(rules) ||
-           (read_address(host, address) && !is_allowed(rules, host, address));
+           (read_address(host, address) && !is_allowed(rules, host, address, false));
 }
 
 bool webhook_rules_none(const struct webhook_rules *rules)

@@ -38,9 +38,10 @@ int webhook_rules_parse(const char *text, struct webhook_rules *ret, struct edl_
 /* webhook_rules_none - nothing is */
 bool webhook_rules_none(const struct webhook_rules *rules);
 
-/* webhook_address_allowed - of the host of a URL, and one of its addresses (IPv4 or IPv6) */
+/* webhook_address_allowed - of the host of a URL, and one of its addresses (IPv4 or IPv6). own: it
+ * is one of this machine, which "public" does not mean, even where the Internet knows it */
 bool webhook_address_allowed(const struct webhook_rules *rules, const char *host,
-                             const struct sockaddr *address);
+                             const struct sockaddr *address, bool own);
 
 /* webhook_host_refused - the host of a URL is an address, and not allowed: seen without asking
  * anybody */

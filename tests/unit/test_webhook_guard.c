@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "scheduler/notices/own_address.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -22,16 +23,51 @@ static struct webhook_rules rules_of(const char *text)
     return rules;
 }
 
+union an_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static union an_address address_of(const char *text)
+{
+    union an_address address = { .v4.sin_family = AF_INET };
+
+    if (inet_pton(AF_INET, text, &address.v4.sin_addr) == 1)
+        return address;
+    address = (union an_address){ .v6.sin6_family = AF_INET6 };
+    assert_int_equal(inet_pton(AF_INET6, text, &address.v6.sin6_addr), 1);
+    return address;
+}
+
 static bool allows(const char *text, const char *host, const char *address)
 {
     struct webhook_rules rules = rules_of(text);
-    struct sockaddr_in v4 = { .sin_family = AF_INET };
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+    union an_address to = address_of(address);
 
-    if (inet_pton(AF_INET, address, &v4.sin_addr) == 1)
-        return webhook_address_allowed(&rules, host, (const struct sockaddr *)&v4);
-    assert_int_equal(inet_pton(AF_INET6, address, &v6.sin6_addr), 1);
-    return webhook_address_allowed(&rules, host, (const struct sockaddr *)&v6);
+    return webhook_address_allowed(&rules, host, &to.any, false);
+}
+
+/* An address of the Internet that this machine has is its own: a firewall may trust it. */
+TEST(test_a_public_address_of_this_machine)
+{
+    union an_address own = address_of("8.8.8.8");
+    struct webhook_rules rules = rules_of("public");
+
+    assert_true(webhook_address_allowed(&rules, "h", &own.any, false));
+    assert_false(webhook_address_allowed(&rules, "h", &own.any, true));
+    rules = rules_of("public,8.8.8.8");
+    assert_true(webhook_address_allowed(&rules, "h", &own.any, true));
+    rules = rules_of("h");
+    assert_true(webhook_address_allowed(&rules, "h", &own.any, true));
+}
+
+TEST(test_own_addresses)
+{
+    union an_address loop = address_of("127.0.0.1"), other = address_of("192.0.2.1");
+
+    assert_true(own_address(&loop.any));
+    assert_false(own_address(&other.any));
 }
 
 static const char *const inner[] = { "0.0.0.0",
