@@ -1,4 +1,4 @@
--- 0045_event_node.sql - a node's events are found among all that happened
+-- 0046_event_node.sql - a node's events are found among all that happened
 --
 -- Events of jobs name no node.
 
