@@ -25,6 +25,16 @@ spec:
 JOB
 generations() { [ "$(edl events --json | grep -c generation-agreed)" -ge "$1" ]; }
 
+# one that waits for another, which never comes, leaves when it is told to
+sed 's/name: words/name: lonely/; s/entrypoint: exec/entrypoint: test "$EDL_INDEX" = 0 || exec tail -f \/dev\/null; exec/' "$work/job.yaml" >"$work/lonely.yaml"
+edl submit "$work/lonely.yaml"
+measured() { edl logs lonely 2>/dev/null | grep -q '^.*Test before training'; }
+await 120 'it is about to wait' while_job lonely measured
+lonely=$(pids lonely trainer 0)
+kill -TERM "$lonely"
+await 120 'it leaves' eval "! kill -0 $lonely 2>/dev/null"
+edl kill lonely >/dev/null
+
 edl submit "$work/job.yaml"
 await 120 'it trains' while_job words generations 1
 kill -9 "$(pids words trainer | head -n 1)"

@@ -146,6 +146,8 @@ static int open_client(struct training *t, struct edl_error *error)
 {
     int r = t->job->socket != NULL ? edl_client_new(t->job->socket, &t->client) : 0;
 
+    if (t->client != NULL) /* a wait for other ranks ends when this one is told to stop */
+        edl_client_set_stop(t->client, t->job->stop);
     return r < 0 ? edl_error_set(error, r, "EDL_SOCKET is no path of a socket: %s", t->job->socket)
                  : 0;
 }
