@@ -59,9 +59,12 @@ grep -q '^Test after training, Cost [0-9.]*,' "$work/alone.out" || fail "alone: 
 cost=$(job_field words .metrics.cost_after)
 awk -v cost="$cost" 'BEGIN { exit !(cost > 0 && cost < 4) }' || fail "the job tells the cost $cost"
 
-# a training that goes on has the bits of one that never ended
+# a training that goes on has the bits of one that never ended, and removes what a killed one had written in part
+mkdir -p "$work/on/checkpoint"
+touch "$work/on/checkpoint/collective.ckpt.next.tmp-0123456789abcdef"
 for passes in 3 5; do timeout 300 edl-trainer --collective --data="$work/corpus" --num_passes=$passes --output-dir="$work/on" >/dev/null 2>&1; done
 timeout 300 edl-trainer --collective --data="$work/corpus" --num_passes=5 --output-dir="$work/whole" >/dev/null 2>&1
+[ "$(ls "$work/on/checkpoint")" = collective.ckpt ] || fail "beside the checkpoint: $(ls "$work/on/checkpoint")"
 cmp "$work/on/model/output_weight" "$work/whole/model/output_weight" || fail 'going on from a checkpoint makes another model'
 
 # what belongs to other ways to train is refused

@@ -267,6 +267,8 @@ static int write_next(struct training *t, struct edl_error *error)
                                     .micro_batches = group_member_micro_batches(t->member) };
     int r;
 
+    /* what a rank left that was killed while it wrote */
+    checkpoint_sweep(t->next);
     more.averages = group_member_averages(t->member, &more.n_averages);
     r = checkpoint_write(t->next, t->job->job_id, group_member_table(t->member), &more, NULL,
                          error);
