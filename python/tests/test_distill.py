@@ -42,6 +42,12 @@ class Frames(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "c has the type complex128"):
             _wire.tensors({"c": np.zeros(1, complex)})
 
+    def test_shapes_that_numpy_has_not_are_refused(self) -> None:
+        for shape in ((2**63, 0), (0, 2**64 - 1), (2**30, 2**30, 2**30, 0), (2**40,)):
+            head = _wire.TENSOR.pack(1, 0, len(shape), 0) + b"".join(extent.to_bytes(8, "little") for extent in shape) + b"x"
+            with self.assertRaises(_wire.BadFrame):
+                _wire.read_tensors(b"\1" + b"\0" * 7 + head + b"\0" * (-len(head) % 8))
+
     def test_any_bytes_are_refused_or_read(self) -> None:
         draw = random.Random(5)
         whole = joined(_wire.tensors({"x": np.arange(6, dtype=np.int32).reshape(2, 3), "y": np.zeros(2)}))

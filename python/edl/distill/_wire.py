@@ -155,8 +155,11 @@ def read_tensors(body: Any) -> Dict[str, np.ndarray]:
             raise BadFrame("a tensor with another head")
         shape = struct.unpack_from(f"<{dimensions}Q", view, at + TENSOR.size)
         dtype, size = np.dtype(_TYPES[number]), 1
-        for extent in shape:
-            size = min(size * extent, BODY_MAX + 1)
+        for extent in shape:  # also beside one of 0: numpy knows no array with such a shape
+            size = min(size * max(extent, 1), BODY_MAX + 1)
+        if size > BODY_MAX:
+            raise BadFrame("a tensor is too large")
+        size = 0 if 0 in shape else size
         at += head - name_bytes
         try:
             name = bytes(view[at : at + name_bytes]).decode()
