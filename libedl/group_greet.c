@@ -49,31 +49,47 @@ static bool is_older(const struct edl_group *group, const struct group_hello *he
            (hello->identity != group->identity || hello->applied != group->applied);
 }
 
+/* What all ranks have alike. */
+struct common {
+    const char *name;
+    uint64_t theirs, ours;
+};
+
+/* difference - the first one of a hello; false: it is of a rank that trains the same as this one */
+static bool difference(const struct edl_group *group, const struct group_frame *hello,
+                       struct common *ret)
+{
+    const struct common rows[] = {
+        { "values in a gradient", hello->values, group->n_values },
+        { "bytes of state", hello->state_bytes, group->state_bytes },
+        { "micro-batches", hello->hello.micro_batches, group->micro_batches },
+        { "as exact (0: no, 2: yes)", hello->flags & GROUP_EXACT, group->exact ? GROUP_EXACT : 0 }
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        if (rows[i].theirs != rows[i].ours) {
+            *ret = rows[i];
+            return true;
+        }
+    return false;
+}
+
 /* fits - whether the rank trains the same as this one. Where it does not, whoever has less of the
  * training fails: a newcomer with another program ends nobody. */
 static int fits(struct edl_group *group, const struct group_frame *hello)
 {
-    const struct {
-        const char *name;
-        uint64_t theirs, ours;
-    } rows[] = { { "values in a gradient", hello->values, group->n_values },
-                 { "bytes of state", hello->state_bytes, group->state_bytes },
-                 { "micro-batches", hello->hello.micro_batches, group->micro_batches },
-                 { "as exact (0: no, 2: yes)", hello->flags & GROUP_EXACT,
-                   group->exact ? GROUP_EXACT : 0 } };
+    struct common differs;
 
-    for (size_t i = 0; i < ELEMENTS(rows); i++)
-        if (rows[i].theirs != rows[i].ours && is_older(group, &hello->hello))
-            return GROUP_ABORTED;
-        else if (rows[i].theirs != rows[i].ours) {
-            (void)edl_error_set(&group->error, -EINVAL, "rank %u has %llu %s, this one %llu",
-                                hello->rank, (unsigned long long)rows[i].theirs, rows[i].name,
-                                (unsigned long long)rows[i].ours);
-            (void)edl_error_remedy(&group->error,
-                                   "give all processes of the role the same program and options");
-            return group_fail(group, -EINVAL);
-        }
-    return GROUP_WELL;
+    if (!difference(group, hello, &differs))
+        return GROUP_WELL;
+    if (is_older(group, &hello->hello))
+        return GROUP_ABORTED;
+    (void)edl_error_set(&group->error, -EINVAL, "rank %u has %llu %s, this one %llu", hello->rank,
+                        (unsigned long long)differs.theirs, differs.name,
+                        (unsigned long long)differs.ours);
+    (void)edl_error_remedy(&group->error,
+                           "give all processes of the role the same program and options");
+    return group_fail(group, -EINVAL);
 }
 
 /* read_greeting - 1: the frame and its body are here; 0: not yet; below 0: never */
@@ -346,6 +362,7 @@ int group_follow_greet(struct edl_group *group)
     struct group_follow *w = &group->follow;
     struct group_greeting *g = &w->greeting;
     struct group_frame f = group_frame_of(group, GROUP_PROOF, 0, JOB_PROOF_BYTES);
+    struct common differs;
     int r = group_link_send(&w->link);
 
     if (r >= 0)
@@ -357,8 +374,8 @@ int group_follow_greet(struct edl_group *group)
     memcpy(g->meeting.acceptor_nonce, g->in, JOB_NONCE_BYTES);
     if (!group_proof_is(group->secret, &g->meeting, true, g->in + JOB_NONCE_BYTES))
         return -EACCES;
-    if (w->link.frame.state_bytes != group->state_bytes || w->link.frame.values != group->n_values)
-        return -EINVAL; /* it is told when it meets the others */
+    if (difference(group, &w->link.frame, &differs))
+        return -EINVAL; /* it is told when it meets the others, whom it is behind until then */
     group_proof(group->secret, &g->meeting, false, g->out);
     (void)group_link_put(&w->link, &f, g->out, f.bytes);
     w->is_proved = true;

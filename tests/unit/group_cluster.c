@@ -217,6 +217,7 @@ static int be_rank(int fd, const struct cluster_plan *plan, bool odd)
     int listen_fd = group_link_listen(0), r;
 
     own.n_values += odd ? plan->other_values : 0;
+    own.micro_batches += odd ? plan->other_batches : 0;
     model = cluster_model_new(&own);
     cluster_options(model, &options);
     m.port = port_of(listen_fd);
@@ -390,7 +391,7 @@ static void act(struct cluster *c)
     if (c->left.joins > 0 && (n_running(c) < 2 || random_below(&c->random, 2) == 0)) {
         c->left.joins--;
         c->result->n_joined++;
-        start(c, false);
+        start(c, c->plan->other_batches > 0);
         return;
     }
     if (p == NULL || n_running(c) < 2)
@@ -537,7 +538,7 @@ void cluster_run(const struct cluster_plan *plan, struct cluster_result *ret)
     *c = (struct cluster){ .plan = plan, .result = ret, .random = plan->seed, .left = *plan };
     c->next_act = 1 + (unsigned)random_below(&c->random, 20);
     for (unsigned k = 0; k < plan->ranks; k++)
-        start(c, k + 1 == plan->ranks);
+        start(c, plan->other_batches == 0 && k + 1 == plan->ranks);
     while (n_running(c) > 0) {
         struct pollfd fds[CLUSTER_PROCESSES];
         int r;

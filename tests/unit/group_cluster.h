@@ -30,6 +30,7 @@ struct cluster_plan {
     unsigned crashes;       /* so many of them, one after the other */
     unsigned other_values;  /* the last rank has so many more values */
     bool apart;             /* every other process seems to be on another machine */
+    unsigned other_batches; /* newcomers have so many more micro-batches */
     bool other_secret;      /* the last rank has another secret */
     bool follow;            /* newcomers follow before they arrive */
     unsigned bad_step;      /* in this step rank 0 has a gradient that is no number */

@@ -240,6 +240,21 @@ TEST(test_a_rank_with_another_network_is_told)
     assert_non_null(strstr(result.error, "values in a gradient"));
 }
 
+TEST(test_a_newcomer_with_other_options_ends_nobody)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.follow = true;
+    plan.joins = 1;
+    plan.other_batches = 1;
+    plan.steps = 300;
+    result = run(plan);
+    assert_non_null(strstr(result.error, "micro-batches"));
+    assert_int_equal(result.n_restarted, 1);
+    assert_int_equal(result.n_finished, plan.ranks);
+}
+
 TEST(test_a_stranger_without_the_secret_is_no_rank)
 {
     struct cluster_plan plan = usual;
