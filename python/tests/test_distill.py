@@ -18,6 +18,7 @@ try:
 except ImportError:
     raise unittest.SkipTest("there is no numpy (python3-numpy)") from None
 
+import edl
 from edl.distill import DistillReader, NoAnswer, Refused, _wire
 from edl.distill._dispatch import Dispatch
 from edl.distill._grants import Grants
@@ -432,6 +433,27 @@ class Readers(unittest.TestCase):
                     reader._pump.fail(RuntimeError("enough"))  # type: ignore[union-attr]
                     thread.join(DEADLINE_S)
                     self.assertEqual(got, [])
+
+    def test_the_secret_is_asked_for_once(self) -> None:
+        """To ask a scheduler that is away may take minutes, in which no other teacher is heard. One that does not know the service yet
+        is asked again."""
+        asked: List[str] = []
+
+        def secret(_teachers: Any) -> bytes:
+            asked.append("")
+            if len(asked) == 1:
+                raise edl.NotFound("nobody serves under that name", status=404)
+            return b""
+
+        teacher = self.teacher()
+        reader = self.reader(teacher)
+        reader.set_sample_list_generator(batches)
+        with mock.patch("edl.distill._teachers.Fixed.secret", secret):
+            self.check(list(reader()))
+            self.assertEqual(teacher.end(), 0)
+            self.teacher(port=teacher.port)
+            self.check(list(reader()))
+        self.assertEqual(len(asked), 2)
 
     def test_rubbish_harms_no_teacher(self) -> None:
         teacher = self.teacher()

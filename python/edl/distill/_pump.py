@@ -12,6 +12,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, 
 
 import numpy as np
 
+import edl
+
 from . import _wire
 from ._dispatch import Dispatch
 from ._link import Closed, Link
@@ -44,12 +46,13 @@ class _Teacher:
 
 
 class Pump:
-    """ins: what tasks have; predicts: what answers must have. secret: called for each connection. on_change: called with the lock held
-    whenever there is an answer or an error."""
+    """ins: what tasks have; predicts: what answers must have. secret: called for the first connection, and where a teacher knows another
+    one. on_change: called with the lock held whenever there is an answer or an error."""
 
     def __init__(self, ins: Sequence[str], predicts: Sequence[str], secret: Callable[[], bytes], name: str, what: str) -> None:
         self.ins, self.predicts = list(ins), list(predicts)
         self._secret, self._name, self._what = secret, name, what
+        self._known_secret: Optional[bytes] = None
         self.changed = threading.Condition()
         self.answers: Dict[int, Dict[str, np.ndarray]] = {}
         self.error: Optional[BaseException] = None
@@ -267,10 +270,19 @@ class Pump:
         assert teacher.link is not None
         if len(body) != _wire.NONCE_BYTES + _wire.PROOF_BYTES:
             raise _wire.BadFrame("CHALLENGE of another length")
-        nonce, said, secret = body[: _wire.NONCE_BYTES], body[_wire.NONCE_BYTES :], self._secret()
-        _wire.check_proof(secret, "teacher", teacher.nonce, nonce, said)
-        teacher.link.put(_wire.PROOF, _wire.proof(secret, "student", teacher.nonce, nonce))
+        nonce, said, was = body[: _wire.NONCE_BYTES], body[_wire.NONCE_BYTES :], self._known_secret
+        if was is None or not _wire.proves(was, "teacher", teacher.nonce, nonce, said):
+            self._known_secret = None
+            self._known_secret = self._ask_secret()  # nothing else goes on meanwhile, so not for each connection
+            _wire.check_proof(self._known_secret, "teacher", teacher.nonce, nonce, said)
+        teacher.link.put(_wire.PROOF, _wire.proof(self._known_secret, "student", teacher.nonce, nonce))
         teacher.stage = "welcome"
+
+    def _ask_secret(self) -> bytes:
+        try:
+            return self._secret()
+        except edl.NotFound as error:  # the service is over: another one may come
+            raise Closed(str(error)) from None
 
     def _meet(self, teacher: _Teacher, welcome: Mapping[str, Any]) -> None:
         feeds = [feed["name"] for feed in welcome["feeds"]]

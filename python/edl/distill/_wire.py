@@ -88,8 +88,12 @@ def proof(secret: bytes, role: str, student_nonce: bytes, teacher_nonce: bytes) 
     return hmac.new(secret, b"edl-teacher 1 " + role.encode() + b"\0" + student_nonce + teacher_nonce, hashlib.sha256).digest()
 
 
+def proves(secret: bytes, role: str, student_nonce: bytes, teacher_nonce: bytes, said: bytes) -> bool:
+    return hmac.compare_digest(proof(secret, role, student_nonce, teacher_nonce), said)
+
+
 def check_proof(secret: bytes, role: str, student_nonce: bytes, teacher_nonce: bytes, said: bytes) -> None:
-    if not hmac.compare_digest(proof(secret, role, student_nonce, teacher_nonce), said):
+    if not proves(secret, role, student_nonce, teacher_nonce, said):
         raise BadProof(f"the {role} does not know the secret")
 
 
