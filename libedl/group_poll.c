@@ -84,12 +84,20 @@ void group_poll(struct edl_group *group, enum group_wait which)
     group_follower_send(group);
 }
 
+/* why it begins anew: a scheduler that was away for longer than a wait lasts comes back, and then
+ * newcomers do */
 static void look_for_newcomers(struct edl_group *group)
 {
+    const struct group_members *m = &group->members;
+    int r;
+
     if (group->is_alone || group->rank != 0 || group->reforms)
         return;
-    if (group->members.go_on(group->members.self, GROUP_WAIT_OVER, NULL) == 1)
+    r = m->go_on(m->self, GROUP_WAIT_OVER, NULL);
+    if (r == 1)
         group->reforms = true;
+    else if (r < 0 && r != -EAGAIN)
+        (void)m->begin(m->self, GROUP_WAIT_OVER, group->generation);
 }
 
 bool group_look(struct edl_group *group)

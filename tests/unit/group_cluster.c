@@ -44,6 +44,7 @@ struct rank_members {
     uint64_t over, watched; /* the last generation that is over; the one that is asked for */
     bool has_world, is_leaving, may_go;
     bool has_present;
+    bool is_to_be_cut_off, is_cut_off; /* behind step 1: the next look at its generation fails */
     struct note world, present;
 };
 
@@ -121,6 +122,11 @@ static int members_go_on(void *self, enum group_wait which, struct edl_world **r
     struct rank_members *m = self;
 
     hear_all(m);
+    if (which == GROUP_WAIT_OVER && m->is_cut_off) {
+        m->is_cut_off = false;
+        m->watched = 0;
+        return EDL_EUNREACHABLE;
+    }
     if (which == GROUP_WAIT_OVER)
         return m->watched != 0 && m->over >= m->watched ? 1 : -EAGAIN;
     if (m->is_leaving)
@@ -170,6 +176,7 @@ static void tell_step(void *userdata, const struct edl_group_step *step, uint64_
 
     for (unsigned k = 0; told_to_leave != NULL && k < told_to_leave->n; k++)
         note.is_shared |= told_to_leave->views[k].bytes != NULL;
+    m->is_cut_off |= m->is_to_be_cut_off && step->step == 1 && m->watched != 0;
     m->may_go = false;
     (void)send(m->fd, &note, sizeof note, MSG_NOSIGNAL);
     for (hear_all(m); hash != 0 && !m->may_go; hear_all(m)) {
@@ -204,7 +211,7 @@ static int be_rank(int fd, const struct cluster_plan *plan, bool odd)
     struct cluster_plan own = *plan;
     struct cluster_model *model;
     uint8_t secret[JOB_SECRET_BYTES] = { 7, (uint8_t)(odd && plan->other_secret) };
-    struct rank_members m = { .fd = fd };
+    struct rank_members m = { .fd = fd, .is_to_be_cut_off = plan->cut_off };
     struct group_members members = { .self = &m,
                                      .begin = members_begin,
                                      .poll = members_poll,

@@ -32,6 +32,7 @@ struct cluster_plan {
     bool apart;             /* every other process seems to be on another machine */
     unsigned other_batches; /* newcomers have so many more micro-batches */
     bool other_secret;      /* the last rank has another secret */
+    bool cut_off;           /* behind step 1 nothing answers once about the generation */
     bool follow;            /* newcomers follow before they arrive */
     unsigned bad_step;      /* in this step rank 0 has a gradient that is no number */
 };

@@ -160,6 +160,7 @@ TEST(test_a_newcomer_is_met_behind_a_step)
 
     plan.joins = 2;
     plan.steps = 400;
+    plan.cut_off = true; /* rank 0 watches on when the scheduler is back */
     result = run(plan);
     assert_as_alone(&plan, &result);
     assert_int_equal(result.n_states, 2); /* nobody else had a reason to meet */
