@@ -177,7 +177,8 @@ static void count_of_core(const struct listing *listing, struct array_run *run)
         const struct job *job = cluster_job(listing->scheduler->cluster, id);
 
         if (job == NULL || !streq(job_spec_array(job->spec), run->name) ||
-            !streq(job->user, run->user) || id - job->spec->array.first != run->id - run->index)
+            !streq(job->user, run->user) || id - job->spec->array.first != run->id - run->index ||
+            job->submitted_wall_us != run->submitted_wall_us)
             continue;
         run->states[job->state]++;
         run->first = run->first != 0 ? MIN_OF(run->first, id) : id;
@@ -209,6 +210,7 @@ static void read_core(const struct job *job, struct listed *ret)
     (void)snprintf(ret->array, sizeof ret->array, "%s", job_spec_array(job->spec));
     (void)snprintf(ret->user, sizeof ret->user, "%s", job->user);
     ret->run.index = array->first;
+    ret->run.submitted_wall_us = job->submitted_wall_us;
     ret->run.n = *ret->array != '\0' ? array->n : 0;
 }
 
@@ -217,6 +219,7 @@ static void read_past(const struct archive_row *row, struct listed *ret)
     (void)snprintf(ret->array, sizeof ret->array, "%s", row->array);
     (void)snprintf(ret->user, sizeof ret->user, "%s", row->user);
     ret->run.index = row->index;
+    ret->run.submitted_wall_us = row->submitted_wall_us;
     ret->run.n = row->n;
 }
 

@@ -22,7 +22,7 @@
 #define USAGE_OF_KIND(at) "ifnull(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
 
 /* what decides whether an archived job is shown, and where */
-#define WALK_COLUMNS "id, name, user, state, array_name, array_index, array_jobs"
+#define WALK_COLUMNS "id, name, user, state, array_name, array_index, array_jobs, submitted_wall_us"
 
 /* Marks in braces are filled in by store_text_of. */
 static const char *const statement_texts[ST_N] = {
@@ -240,10 +240,11 @@ static const char *const statement_texts[ST_N] = {
     [ST_ARCHIVED_ARRAY_FALLING] = "SELECT " WALK_COLUMNS " FROM job INDEXED BY archived_array"
                                   " WHERE array_name = ?3 AND archived = 1 AND id < ?1"
                                   " ORDER BY id DESC LIMIT ?2",
-    [ST_ARCHIVED_RUN] = "SELECT state, count(*), min(id), max(id)"
-                        " FROM job INDEXED BY archived_array_user"
-                        " WHERE array_name = ?1 AND user = ?2 AND archived = 1 AND id > ?3"
-                        " AND id < ?4 AND id - array_index = ?5 GROUP BY state",
+    [ST_ARCHIVED_RUN] =
+        "SELECT state, count(*), min(id), max(id)"
+        " FROM job INDEXED BY archived_array_user"
+        " WHERE array_name = ?1 AND user = ?2 AND archived = 1 AND id > ?3"
+        " AND id < ?4 AND id - array_index = ?5 AND submitted_wall_us = ?6 GROUP BY state",
     [ST_PROCESS_OF] = "SELECT {process} FROM process WHERE job_id = ?1 ORDER BY incarnation",
     [ST_QUEUE_OF] = "SELECT {queue}, {queue_end} FROM queue LEFT JOIN queue_end USING (job_id)"
                     " WHERE job_id = ?1",

@@ -256,6 +256,7 @@ struct archive_row {
     enum job_state state;
     char user[ACCOUNT_NAME_MAX + 1], name[JOB_NAME_MAX + 1], array[JOB_NAME_MAX + 1];
     uint32_t index, n; /* its place in its array, and how many were submitted; n 0: of none */
+    uint64_t submitted_wall_us;
 };
 /* store_walk_archived - 1 with the next one that fits; 0: there is none, or rows is 0. O(log n)
  * beside the rows that it looks at */
@@ -267,6 +268,7 @@ struct array_run {
     const char *name, *user;            /* borrowed */
     uint64_t id;                        /* of one of them */
     uint32_t index, n;                  /* its place, and how many were submitted */
+    uint64_t submitted_wall_us;         /* then, in one turn */
     uint64_t first, last;               /* numbers; first 0: none is known */
     uint64_t states[FIGURE_JOB_STATES]; /* how many are in each */
 };

@@ -25,6 +25,7 @@ static int read_row(sqlite3_stmt *statement, struct archive_row *ret, struct edl
     row_text(&row, 4, ret->array, sizeof ret->array);
     ret->index = (uint32_t)row_u64(&row, 5, JOB_ARRAY_INDEX_MAX);
     ret->n = (uint32_t)row_u64(&row, 6, JOB_ARRAY_MAX);
+    ret->submitted_wall_us = row_u64(&row, 7, INT64_MAX);
     return row.r;
 }
 
@@ -101,6 +102,7 @@ int store_count_run(struct store *store, struct array_run *run, struct edl_error
     store_bind_u64(statement, 3, run->id - MIN_OF(run->id, (uint64_t)run->n));
     store_bind_u64(statement, 4, run->id + run->n);
     (void)sqlite3_bind_int64(statement, 5, (int64_t)run->id - (int64_t)run->index);
+    store_bind_u64(statement, 6, run->submitted_wall_us);
     while (r >= 0 && (code = sqlite3_step(statement)) != SQLITE_DONE) {
         r = code == SQLITE_ROW ? count_row(statement, run, error)
                                : store_error(store, "counting archived jobs", error);

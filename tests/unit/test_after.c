@@ -390,3 +390,26 @@ TEST(test_bound_of_an_array_over_a_restart)
     assert_int_equal(count_running(w), 2);
     world_free(w);
 }
+
+/* A sweep that is submitted in parts has as many bounds, and each is changed by itself. */
+TEST(test_bounds_of_the_parts_of_a_sweep)
+{
+    const struct job_change change = { .bound = true, .at_once = 2 };
+    struct world *w = world_new(1, 2500, GIB, 900);
+    struct job_spec *first = array_spec("a", 1, 4), *second = array_spec("a", 5, 4);
+    uint64_t id;
+
+    first->array.most = second->array.most = 1;
+    id = submit_array(w, first)->id;
+    world_advance(w, 1);
+    assert_int_equal(submit_array(w, second)->id, id + 4);
+    world_run(w, 4);
+    assert_int_equal(count_running(w), 2);
+    assert_int_equal(cluster_find_job(w->cluster, "a-5")->state, JOB_RUNNING);
+    assert_int_equal(cluster_change_job(w->cluster, cluster_job(w->cluster, id), &change, w->now,
+                                        NULL),
+                     0);
+    assert_int_equal(cluster_find_job(w->cluster, "a-4")->spec->array.most, 2);
+    assert_int_equal(cluster_find_job(w->cluster, "a-5")->spec->array.most, 1);
+    world_free(w);
+}

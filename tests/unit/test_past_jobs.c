@@ -397,6 +397,29 @@ TEST(test_lists)
     ask(live, "GET", "/jobs?state=done", NULL, 400);
 }
 
+/* A sweep that was submitted in two parts is two arrays, in the core and in the archive. */
+TEST(test_parts_of_a_sweep_are_listed_apart)
+{
+    struct live *live = *state;
+
+    ask(live, "POST", "/jobs", JOB("part", "64", ",\"array\":\"0-2\""), 201);
+    ask(live, "POST", "/jobs", JOB("part", "64", ",\"array\":\"3-5\""), 201);
+    assert_list(live, "fold=1", "1 part@1:0{\"queued\":3} 4 part@4:3{\"queued\":3} > -");
+    assert_list(live, "fold=1&name=part-2", "3 part@1:0{\"queued\":3} > -");
+    for (unsigned i = 0; i < 6; i++) {
+        char path[40];
+
+        (void)snprintf(path, sizeof path, "/jobs/%u", i + 1);
+        ask(live, "DELETE", path, NULL, 202);
+    }
+    live->scheduler->cluster->config.keep_ended_jobs = 2;
+    turn(live);
+    turn(live);
+    assert_true(has_left(live, 4));
+    assert_false(has_left(live, 6)); /* it is in both */
+    assert_list(live, "fold=1&state=over&order=newest&name=part-3", "4 part@4:3{\"killed\":3} > -");
+}
+
 /* Of many that do not fit a page looks at some, and says where it goes on. */
 TEST(test_a_page_is_bounded)
 {

@@ -323,13 +323,14 @@ static void lose_place(struct cluster *cluster, struct job *job)
     effect_save_job(cluster, job);
 }
 
-/* Its jobs have numbers in a row. */
+/* Its jobs have numbers in a row, as those of the next part of a sweep have, which comes later. */
 static bool is_of_array(const struct job *job, const struct job *other)
 {
     const struct job_array *a = &job->spec->array, *b = &other->spec->array;
 
     return b->name != NULL && streq(a->name, b->name) && streq(job->user, other->user) &&
-           job->id - a->first == other->id - b->first;
+           job->id - a->first == other->id - b->first &&
+           job->submitted_wall_us == other->submitted_wall_us;
 }
 
 /* Of the whole array, those that wait: linear in the jobs not over. */

@@ -12,14 +12,15 @@
 #include "shared/job_spec.h"
 #include "shared/macro.h"
 
-/* Its jobs have numbers in a row. */
+/* Its jobs have numbers in a row, as those of the next part of a sweep have, which comes later. */
 uint64_t array_room_key(const struct job *job)
 {
     const struct job_array *array = &job->spec->array;
+    uint64_t key = digest_number(job->submitted_wall_us, job->id - array->first);
 
     if (array->most == 0 || array->name == NULL)
         return 0;
-    return MAX_OF(digest_text(digest_text(job->id - array->first, array->name), job->user), 1U);
+    return MAX_OF(digest_text(digest_text(key, array->name), job->user), 1U);
 }
 
 static struct array_room *array_of(struct planner *planner, uint64_t key)
