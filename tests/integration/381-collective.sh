@@ -66,6 +66,9 @@ for passes in 3 5; do timeout 300 edl-trainer --collective --data="$work/corpus"
 timeout 300 edl-trainer --collective --data="$work/corpus" --num_passes=5 --output-dir="$work/whole" >/dev/null 2>&1
 [ "$(ls "$work/on/checkpoint")" = collective.ckpt ] || fail "beside the checkpoint: $(ls "$work/on/checkpoint")"
 cmp "$work/on/model/output_weight" "$work/whole/model/output_weight" || fail 'going on from a checkpoint makes another model'
+status=0
+edl-trainer --collective --data="$work/corpus" --num_passes=6 --batch=48 --output-dir="$work/on" >/dev/null 2>"$work/refused" || status=$?
+[ "$status" = 2 ] && grep -q 'collective.ckpt: it is of another batch than 48' "$work/refused" || fail "another batch: exit status $status: $(cat "$work/refused")"
 
 # what belongs to other ways to train is refused
 for other in --servers=x --save_dir=x --push-every=2 --sync --micro-batches=5 --micro-batches=129; do

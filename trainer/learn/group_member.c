@@ -3,6 +3,7 @@
 #include "trainer/learn/group_member.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -187,6 +188,11 @@ uint32_t group_member_micro_batches(const struct group_member *m)
     return m->config.micro_batches;
 }
 
+static uint64_t batch_of(const struct group_member *m)
+{
+    return (uint64_t)m->config.micro_batch * m->config.micro_batches;
+}
+
 /* ---- checkpoints ---- */
 
 static uint32_t average_values(const struct group_member *m)
@@ -227,6 +233,14 @@ int group_member_restore(struct group_member *m, struct table *table, uint64_t e
         return edl_error_set(error, -EINVAL, "it is of another network, or of other rates");
     if (place >= sample_set_n(m->config.samples))
         return edl_error_set(error, -EINVAL, "it is of more samples than there are");
+    if (place % batch_of(m) != 0 ||
+        table_updates(table) != group_member_steps(m, epoch) + place / batch_of(m)) {
+        (void)edl_error_set(error, -EINVAL,
+                            "it is of another batch than %" PRIu64 ", or of other samples",
+                            batch_of(m));
+        return edl_error_remedy(error, "give the --batch that it was made with, or another "
+                                       "--output-dir");
+    }
     memcpy(table_values(m->table), table_values(table), block);
     for (uint32_t s = 0; s < table_n_slots(m->table); s++)
         memcpy(table_slot(m->table, s), table_slot(table, s), block);
@@ -246,11 +260,6 @@ int group_member_restore(struct group_member *m, struct table *table, uint64_t e
 }
 
 /* ---- samples ---- */
-
-static uint64_t batch_of(const struct group_member *m)
-{
-    return (uint64_t)m->config.micro_batch * m->config.micro_batches;
-}
 
 uint64_t group_member_steps(const struct group_member *m, uint64_t epochs)
 {
