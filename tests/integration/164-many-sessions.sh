@@ -6,7 +6,7 @@ set -eu
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 ulimit -n "$(ulimit -Hn)"
 [ "$(ulimit -n)" = unlimited ] || [ "$(ulimit -n)" -ge 8192 ] || { echo "400 sessions need 8,192 open files, and the limit is $(ulimit -n)"; exit 77; }
-begin scheduler "known nodes" edl-scheduler --conf '' --state-dir "$work/state" --lease 60s --listen 127.0.0.1:0 --listen https://127.0.0.1:0
+begin scheduler "known nodes" edl-scheduler --conf '' --state-dir "$work/state" --lease 600s --listen 127.0.0.1:0 --listen https://127.0.0.1:0
 address() { sed -n "s,.*listening on \($1[^ ,]*\).*,\1,p" "$work/scheduler.log"; }
 play() { # URL TEST...
     "$python" "$EDL_SOURCE_DIR/tests/lib/session_relay.py" "$work/state" "$@" || fail "see above"

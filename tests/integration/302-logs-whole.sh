@@ -89,6 +89,8 @@ if command -v node >/dev/null && [ "$(node -p 'parseInt(process.versions.node)')
 import { wholeLog } from "./logs.js";
 const [server, token] = process.argv.slice(2);
 const ask = globalThis.fetch;
+globalThis.location = new URL(server + "/");
+globalThis.localStorage = { getItem: () => null };
 globalThis.sessionStorage = { getItem: () => token };
 globalThis.fetch = (url, options) => ask(new URL(url, server + "/"), options);
 const lines = wholeLog("talk", new AbortController().signal);

@@ -13,7 +13,7 @@ submit() { # NAME ARGUMENT...: of edl-idle
     edl submit --name "$name" --cpu 500m --memory 100Mi -- edl-idle "$@" >/dev/null
 }
 ends_well() { # NAME SAYS...
-    edl wait "$1" --timeout 100 >/dev/null || fail "$1 ended otherwise: $(edl logs "$1")"
+    edl wait "$1" --timeout 300 >/dev/null || fail "$1 ended otherwise: $(edl logs "$1")"
     says "$1" "$2" || fail "$1 does not say why it ends: $(edl logs "$1")"
 }
 

@@ -14,7 +14,7 @@ edl submit "$work/job.json" >/dev/null
 runs() { [ "$(pids j $role | wc -w)" = 1 ]; }
 await 60 'it runs' runs
 left() { pgrep -f "sleep $mark" || cluster_sessions | grep . || find /sys/fs/cgroup -path "*/edl-*.$role.*/session-*" 2>/dev/null | grep . || true; }
-session() { timeout 100 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
+session() { timeout 300 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
 hold() {
     : >"$work/err"
     # a child, one in the background, one in a session of its own, a daemon: each is to be found

@@ -21,7 +21,7 @@ export EDL_SERVER EDL_TOKEN_FILE
 mkdir -m 777 "$work/own"
 cp "$work/scheduler/join-token" "$work/scheduler/ca.pem" "$work/own"
 chmod 644 "$work"/own/*
-begin n1 "adopted" "${as[@]}" edl-agent --node n1 --scheduler "$(address https://)" --ca "$work/own/ca.pem" --join-token-file "$work/own/join-token" \
+begin n1 "adopted" "${as[@]}" env "EDL_TEST_OF=$work" edl-agent --node n1 --scheduler "$(address https://)" --ca "$work/own/ca.pem" --join-token-file "$work/own/join-token" \
     --state-dir "$work/own/state" --runtime direct --no-foreign --heartbeat 300ms
 agent=$pid
 cat >"$work/own/serve" <<'END'
@@ -82,6 +82,13 @@ grep -q 'nothing of process trainer-0' "$work/out2" || fail "it says $(cat "$wor
 
 # nothing is left
 mark=18$((RANDOM % 9000 + 1000))
+# of this agent, not of another test's beside this one
+own_sessions() {
+    local p
+    for p in $(pgrep -f "^$EDL_BUILD_DIR/edl-session$" | sort -n); do
+        ! grep -qsz "^EDL_TEST_OF=$work\$" "/proc/$p/environ" || echo "$p"
+    done
+}
 left() { pgrep -f "sleep $mark" || true; }
 hold() {
     : >"$work/err"
@@ -95,7 +102,7 @@ kill -9 "$(pgrep -P "$(pgrep -P $holder)")"
 await 60 'nothing is left without the person' silent left
 wait $holder || true
 hold
-kill -9 "$(pgrep -f "^$EDL_BUILD_DIR/edl-session$" | sort -n | tail -n 1)"
+kill -9 "$(own_sessions | tail -n 1)"
 await 60 'nothing is left without edl-session' silent left
 wait $holder || true
 hold

@@ -193,7 +193,7 @@ wants 0 "$(status_of edl exec j -- find . -name '.edl-cp*')" find
 
 # --- ports: several at once, each direction ended apart, and only the process's own ---
 port=$(api GET /jobs/web/processes | jq -rn 'input | .processes[0].ports[0]')
-timeout 100 edl port-forward web ":$port" :22 >"$work/ports" 2>"$work/err" &
+timeout 300 edl port-forward web ":$port" :22 >"$work/ports" 2>"$work/err" &
 began=$!
 await 120 'it listens' eval '[ "$(wc -l <"$work/ports")" = 2 ]'
 local_port=$(sed -n 's/^127.0.0.1:\([0-9]*\) .*/\1/p' "$work/ports" | head -n 1)

@@ -70,7 +70,7 @@ type_in() { # MACHINE FILE
         return
         ;;
     *)
-        (cd "$folder" && timeout 100 bash -e "$2" </dev/null)
+        (cd "$folder" && timeout 300 bash -e "$2" </dev/null)
         return
         ;;
     esac

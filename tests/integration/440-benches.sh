@@ -31,6 +31,7 @@ recover | --json --rounds 1 --watch 5 --no-slurm
 stall | --json --stalls 5
 siege | --json --seconds 3 --kinds documents
 sessions | --json --seconds 1 --sessions 4 --mebibytes 4
+exact | --json --seeds 1 --kills 1 --networks ngram_lm
 experiment | EDL_BUILD_DIR
 '
 only=${EDL_BENCHES:-} # these alone, while one is mended

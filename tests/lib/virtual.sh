@@ -22,7 +22,7 @@ export machine_wants_kernel=yes
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/machines.sh"
 # shellcheck disable=SC2154
 own=$machines/own
-virtual_within_s=280
+virtual_within_s=900
 mkdir -p "$own/opt/edl/bin" "$own/src/tests/lib"
 for virtual_program in edl edl-scheduler edl-agent edl-supervisor edl-prober edl-session edl-workspace; do cp "$EDL_BUILD_DIR/$virtual_program" "$own/opt/edl/bin"; done
 
