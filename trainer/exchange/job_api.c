@@ -221,6 +221,11 @@ void job_api_progress(struct job_api *api, const json_t *progress)
     free(text);
 }
 
+void job_api_alive(struct job_api *api, uint64_t within_us)
+{
+    (void)edl_alive(api->client, within_us);
+}
+
 void job_api_owe_model(struct job_api *api)
 {
     json_t *body = json_pack("{s:b}", "saved", 0);

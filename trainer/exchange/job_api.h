@@ -72,6 +72,11 @@ int job_api_metrics(struct job_api *api, const json_t *metrics, struct edl_error
 
 /* job_api_progress - how far this process is, for people; tried once, as nothing depends on it */
 void job_api_progress(struct job_api *api, const json_t *progress);
+
+/* job_api_alive - edl_alive: promised anew within that time, 0: no more; an error is worth another
+ * try at the next time */
+void job_api_alive(struct job_api *api, uint64_t within_us);
+
 /* job_api_owe_model - before the model is saved: a job whose trainers all fail at that has failed.
  * A scheduler of before refuses the question, and knows so anyway. */
 void job_api_owe_model(struct job_api *api);

@@ -142,7 +142,7 @@ int network_servers_open(const struct network_servers_config *config,
                                        .trainer = config->trainer,
                                        .incarnation = clock_read_us(CLOCK_REALTIME),
                                        .declaration = *declaration,
-                                       .stop = config->stop,
+                                       .wait.stop = config->stop,
                                        .agreement = config->agreement };
     int r;
 

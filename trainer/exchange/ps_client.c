@@ -453,7 +453,7 @@ static int run(struct ps_client *client, const struct exchange *exchange, uint32
         r = ps_links_run(client->links, client->config.n_servers,
                          waits ? MAX_OF(ROUND_US, client->config.timeout_us)
                                : client->config.timeout_us,
-                         waits ? client->config.stop : NULL, error);
+                         waits ? &client->config.wait : NULL, error);
     if (r < 0)
         ps_client_disconnect(client); /* what is left on the wire belongs to no request any more */
     return r;

@@ -7,9 +7,8 @@
  * ps_client_connect starts anew. */
 #pragma once
 
-#include <signal.h>
-
 #include "trainer/exchange/exchange.h"
+#include "trainer/exchange/ps_link.h"
 #include "trainer/wire/wire.h"
 
 struct edl_error;
@@ -31,7 +30,7 @@ struct ps_client_config {
     uint32_t n_servers;
     bool tells_past;     /* in a job: to servers of which one may come back without a checkpoint */
     uint64_t timeout_us; /* 0 = 30 s */
-    const volatile sig_atomic_t *stop; /* ends waits for other trainers; NULL: nothing does */
+    struct ps_wait wait; /* for other trainers; all NULL: nothing ends it */
 };
 
 /* ps_client_new - does not connect yet */

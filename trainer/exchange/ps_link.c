@@ -197,8 +197,8 @@ static int wait_any(const struct ps_link *links, uint32_t n, struct pollfd *poll
     return 1;
 }
 
-int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us,
-                 const volatile sig_atomic_t *stop, struct edl_error *error)
+int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us, const struct ps_wait *wait,
+                 struct edl_error *error)
 {
     _cleanup_free_ struct pollfd *polled = xcalloc(n, sizeof *polled);
     struct patience patience = patience_of(timeout_us);
@@ -206,7 +206,9 @@ int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us,
     int r;
 
     do {
-        if (!stopped && stop != NULL && *stop) {
+        if (wait != NULL && wait->on_wait != NULL)
+            wait->on_wait(wait->userdata);
+        if (!stopped && wait != NULL && wait->stop != NULL && *wait->stop) {
             stopped = true;
             timeout_us = MIN_OF(timeout_us, STOPPED_US);
             patience = patience_of(timeout_us);

@@ -42,9 +42,16 @@ struct ps_link {
 void ps_link_start(struct ps_link *link, enum wire_type type, size_t head_bytes,
                    enum wire_type expected);
 
+/* A wait for other trainers. */
+struct ps_wait {
+    const volatile sig_atomic_t *stop; /* once it is set the wait takes some seconds at most */
+    void (*on_wait)(void *userdata);   /* called each second meanwhile; NULL: nobody is */
+    void *userdata;
+};
+
 /* ps_links_run - all started links until every reply has come
- * stop: NULL, or once it is set nothing is waited for longer than some seconds. Returns 0,
+ * wait: NULL: nothing ends it before, and nobody hears of it. Returns 0,
  * -ETIMEDOUT after timeout_us without any progress, EDL_EUNREACHABLE when one breaks, -EINTR when
  * it is stopped, or the code with which a server refused. */
-int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us,
-                 const volatile sig_atomic_t *stop, struct edl_error *error);
+int ps_links_run(struct ps_link *links, uint32_t n, uint64_t timeout_us, const struct ps_wait *wait,
+                 struct edl_error *error);

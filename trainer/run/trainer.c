@@ -21,6 +21,14 @@
 #include "trainer/run/sgd_mode.h"
 #include "trainer/run/trainer_setup.h"
 
+/* What the agent is promised (edl_alive). */
+struct alive {
+    uint64_t within_us;  /* 0: nothing */
+    uint64_t told_us;    /* when */
+    uint64_t since_us;   /* the end of the last exchange */
+    uint64_t longest_us; /* of a batch */
+};
+
 struct trainer {
     const struct trainer_config *config;
     struct workshop workshop;
@@ -28,21 +36,80 @@ struct trainer {
     struct ps_client *servers;
     uint32_t n_servers;
     enum sgd_mode mode;
+    struct alive alive;
     uint8_t secret[JOB_SECRET_BYTES];
     struct evaluation before; /* samples 0: not known */
     bool has_task;            /* one is leased to it */
 };
 
+/* ---- synchronous: others wait for this trainer, as long as it promises to be alive ---- */
+
+#define ALIVE_EACH_US USEC_PER_SEC
+#define ALIVE_LEAST_US (3 * USEC_PER_SEC)
+#define ALIVE_FIRST_US (60 * USEC_PER_SEC) /* nobody knows yet how long a batch takes */
+#define ALIVE_BATCHES 10
+
+static void promise(struct trainer *trainer, uint64_t within_us, uint64_t now_us)
+{
+    struct alive *alive = &trainer->alive;
+
+    if (within_us == alive->within_us && now_us - alive->told_us < ALIVE_EACH_US)
+        return;
+    if (within_us == 0 && alive->within_us == 0)
+        return;
+    job_api_alive(trainer->api, within_us);
+    alive->within_us = within_us;
+    alive->told_us = now_us;
+}
+
+/* Each second of a wait for the others. */
+static void tell_alive(void *userdata)
+{
+    struct trainer *trainer = userdata;
+
+    if (trainer->alive.within_us > 0)
+        promise(trainer, trainer->alive.within_us, clock_read_us(CLOCK_MONOTONIC));
+}
+
+static uint64_t within_us(const struct alive *alive)
+{
+    return alive->longest_us == 0 ? ALIVE_FIRST_US
+                                  : MAX_OF(ALIVE_BATCHES * alive->longest_us, ALIVE_LEAST_US);
+}
+
+/* exchange_alive - an exchange_fn: a trainer that is frozen is killed and replaced, so that it
+ * holds no round for ever. The promise is ten times the longest batch, and made only while others
+ * wait. */
+static int exchange_alive(void *userdata, const struct exchange *exchange, struct edl_error *error)
+{
+    struct trainer *trainer = userdata;
+    struct alive *alive = &trainer->alive;
+    uint64_t now_us = clock_read_us(CLOCK_MONOTONIC);
+    int r;
+
+    if (exchange->push && alive->since_us != 0)
+        alive->longest_us = MAX_OF(alive->longest_us, now_us - alive->since_us);
+    if (exchange->push || exchange->enters)
+        promise(trainer, within_us(alive), now_us);
+    r = ps_client_exchange(trainer->servers, exchange, error);
+    alive->since_us = clock_read_us(CLOCK_MONOTONIC);
+    if (r < 0 || exchange->leaves)
+        promise(trainer, 0, alive->since_us);
+    return r;
+}
+
 static int make_client(struct trainer *trainer, uint32_t n_servers, struct edl_error *error)
 {
-    struct ps_client_config config = { .job_id = trainer->config->job_id,
-                                       .trainer = (uint32_t)trainer->config->index,
-                                       .incarnation = trainer->config->incarnation,
-                                       .declaration = trainer->workshop.declaration,
-                                       .agreement = { .mode = (uint32_t)trainer->mode + 1 },
-                                       .tells_past = true,
-                                       .stop = trainer->config->stop,
-                                       .n_servers = n_servers };
+    struct ps_client_config config = {
+        .job_id = trainer->config->job_id,
+        .trainer = (uint32_t)trainer->config->index,
+        .incarnation = trainer->config->incarnation,
+        .declaration = trainer->workshop.declaration,
+        .agreement = { .mode = (uint32_t)trainer->mode + 1 },
+        .tells_past = true,
+        .wait = { .stop = trainer->config->stop, .on_wait = tell_alive, .userdata = trainer },
+        .n_servers = n_servers
+    };
 
     memcpy(config.secret, trainer->secret, sizeof config.secret);
     if (n_servers == 0)
@@ -280,8 +347,10 @@ static int start(struct trainer *trainer, struct edl_error *error)
     if (r >= 0)
         r = connect_servers(trainer, trainer->config->hosts_wait_us, error);
     if (r >= 0)
-        r = workshop_start(&trainer->workshop, ps_client_exchange, trainer->servers,
-                           trainer->mode == SGD_SYNCHRONOUS, error);
+        r = trainer->mode == SGD_SYNCHRONOUS
+                ? workshop_start(&trainer->workshop, exchange_alive, trainer, true, error)
+                : workshop_start(&trainer->workshop, ps_client_exchange, trainer->servers, false,
+                                 error);
     if (r < 0 || ps_client_updates(trainer->servers) > 0)
         return r;
     r = baseline(trainer, error);
