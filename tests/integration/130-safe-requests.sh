@@ -107,7 +107,7 @@ ask 400 PATCH /jobs/seen -H 'If-Match: seen' --data-binary '{"max":1}'
 ask 400 PATCH /jobs/seen --data-binary '{"mx":1}'
 says '/mx is not known here'
 ask 400 PATCH /jobs/seen --data-binary '{"role":"trainer"}'
-says 'give min, max or priority'
+says 'give min, max, priority, time_limit or at_once'
 ask 400 PATCH /jobs/seen --data-binary '{"priority":2000000}'
 await 120 'it has grown' job_is seen running
 edl scale seen 1:1 --priority 3 | grep -q 'trainer 1 to 1 priority 3' || fail 'edl scale does not say what it changed'
