@@ -167,8 +167,7 @@ struct edl_group *edl_group_free(struct edl_group *group)
     for (size_t i = 0; i < group->n_buckets; i++)
         free((char *)(uintptr_t)group->buckets[i].name); /* why: const for the caller only */
     unmap(group->kept, group_window_bytes(group));
-    (void)safe_close(group->window_fd);
-    (void)safe_close(group->readers_fd);
+    group_window_close(group);
     unmap(group->scratch, GROUP_SCRATCH_BYTES);
     unmap(group->slice, group->n_values * sizeof *group->slice);
     free(group->buckets);

@@ -105,7 +105,9 @@ struct edl_group {
     size_t n_parts, state_bytes;
     uint8_t secret[JOB_SECRET_BYTES];
     int listen_fd;
-    int window_fd, readers_fd; /* -1: nobody reads it */
+    int window_fd, readers_fd;   /* -1: nobody reads it */
+    int askers[GROUP_RANKS_MAX]; /* for the window, whose proof is not here yet */
+    unsigned n_askers;
     uint64_t machine, window;
 
     /* this generation */
@@ -222,6 +224,7 @@ size_t group_window_bytes(const struct edl_group *group);
 /* group_window_open - room for the gradient, earlier micro-batches and sums; NULL: none to share */
 void *group_window_open(struct edl_group *group);
 void group_window_serve(struct edl_group *group);
+void group_window_close(struct edl_group *group); /* readers keep what they have */
 
 /* group_view_go_on - asks for the window of a rank; true: it is there, or will not be */
 bool group_view_go_on(struct edl_group *group, unsigned rank);

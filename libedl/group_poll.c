@@ -6,7 +6,7 @@
 #include "shared/clock.h"
 #include "shared/macro.h"
 
-enum { FDS_MAX = GROUP_RANKS_MAX + GROUP_PENDING + 3 + GROUP_WAITS + GROUP_RANKS_MAX };
+enum { FDS_MAX = GROUP_RANKS_MAX + GROUP_PENDING + 3 + GROUP_WAITS + 2 * GROUP_RANKS_MAX };
 
 struct fds {
     struct pollfd fds[FDS_MAX];
@@ -28,6 +28,8 @@ static void add_strangers(const struct edl_group *group, struct fds *fds)
 {
     add(fds, group->listen_fd, POLLIN);
     add(fds, group->readers_fd, POLLIN);
+    for (unsigned i = 0; i < group->n_askers; i++)
+        add(fds, group->askers[i], POLLIN);
     for (unsigned k = 0; k < group->n; k++)
         add(fds, group->views[k].fd, POLLIN);
     for (int i = 0; i < GROUP_PENDING; i++) {

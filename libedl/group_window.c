@@ -135,8 +135,38 @@ static void give(const struct edl_group *group, int fd)
     (void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* serve - a reader sends its proof before it is accepted, as one message: so nothing is waited for
- */
+/* is_reader - whether it proved the secret */
+static bool is_reader(const struct edl_group *group, const uint8_t proof[JOB_PROOF_BYTES])
+{
+    uint8_t expected[JOB_PROOF_BYTES], differences = 0;
+
+    proof_of(group, group->window, expected);
+    for (size_t i = 0; i < sizeof expected; i++)
+        differences |= proof[i] ^ expected[i];
+    return differences == 0;
+}
+
+/* answer - false: its proof is not there yet */
+static bool answer(const struct edl_group *group, int fd)
+{
+    uint8_t proof[JOB_PROOF_BYTES];
+    ssize_t n = recv(fd, proof, sizeof proof, MSG_DONTWAIT);
+
+    if (n < 0 && errno == EAGAIN)
+        return false;
+    if (n == sizeof proof && is_reader(group, proof))
+        give(group, fd);
+    return true;
+}
+
+static void drop_asker(struct edl_group *group, unsigned i)
+{
+    (void)safe_close(group->askers[i]);
+    group->n_askers--;
+    memmove(group->askers + i, group->askers + i + 1,
+            (group->n_askers - i) * sizeof *group->askers);
+}
+
 void group_window_serve(struct edl_group *group)
 {
     int fd;
@@ -144,17 +174,25 @@ void group_window_serve(struct edl_group *group)
     if (group->readers_fd < 0)
         return;
     while ((fd = group_link_accept(group->readers_fd)) >= 0) {
-        uint8_t expected[JOB_PROOF_BYTES], proof[JOB_PROOF_BYTES], differences = 0;
-
-        proof_of(group, group->window, expected);
-        if (is_same_user(fd) && recv(fd, proof, sizeof proof, MSG_DONTWAIT) == sizeof proof) {
-            for (size_t i = 0; i < sizeof proof; i++)
-                differences |= proof[i] ^ expected[i];
-            if (differences == 0)
-                give(group, fd);
+        if (!is_same_user(fd)) {
+            (void)safe_close(fd);
+            continue;
         }
-        (void)safe_close(fd);
+        if (group->n_askers == ELEMENTS(group->askers))
+            drop_asker(group, 0); /* whoever says nothing gives way */
+        group->askers[group->n_askers++] = fd;
     }
+    for (unsigned i = group->n_askers; i-- > 0;)
+        if (answer(group, group->askers[i]))
+            drop_asker(group, i);
+}
+
+void group_window_close(struct edl_group *group)
+{
+    while (group->n_askers > 0)
+        drop_asker(group, 0);
+    group->window_fd = safe_close(group->window_fd);
+    group->readers_fd = safe_close(group->readers_fd);
 }
 
 /* ---- those of others ---- */
