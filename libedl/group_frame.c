@@ -80,7 +80,7 @@ const char *group_frame_kind_to_string(enum group_frame_kind kind)
 
 static bool is_kind(uint64_t kind)
 {
-    return kind >= GROUP_HELLO && kind <= GROUP_WINDOW;
+    return kind >= GROUP_HELLO && kind <= GROUP_NODE;
 }
 
 static bool is_possible(const struct group_frame *f)

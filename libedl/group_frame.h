@@ -20,7 +20,7 @@
 #include "shared/job_claim.h"
 #include "shared/job_secret.h"
 
-enum { GROUP_FRAME_BYTES = 128, GROUP_VERSION = 1 };
+enum { GROUP_FRAME_BYTES = 128, GROUP_VERSION = 2 };
 
 #define GROUP_FRAME_KIND_MAP(XX)                                                                   \
     XX(HELLO, 1)     /* to a lower rank; nonce */                                                  \
@@ -33,7 +33,8 @@ enum { GROUP_FRAME_BYTES = 128, GROUP_VERSION = 1 };
     XX(FOLLOW, 8)  /* as HELLO, of one who is no member yet */                                     \
     XX(SUM, 9)     /* of a whole step, to a follower */                                            \
     XX(END, 10)    /* to a follower: the generation ends behind this step */                       \
-    XX(WINDOW, 11) /* whether the sender sees the window of the receiver */
+    XX(WINDOW, 11) /* whether the sender sees the window of the receiver */                        \
+    XX(NODE, 12)   /* to all: whether the sender and all others of its machine see each other */
 
 enum group_frame_kind {
 #define XX(name, value) GROUP_##name = (value),

@@ -168,6 +168,7 @@ static bool challenge(struct edl_group *group, struct group_greeting *p)
 
 static void see_machine(struct edl_group *group, unsigned rank, const struct group_frame *hello)
 {
+    group->machines[rank] = hello->machine;
     if (group->machine != 0 && hello->machine == group->machine)
         group->views[rank].window = hello->window;
 }

@@ -17,6 +17,7 @@
 #include "libedl/edl/edl.h"
 #include "libedl/group_link.h"
 #include "libedl/group_members.h"
+#include "libedl/group_nodes.h"
 #include "libedl/group_proof.h"
 #include "shared/error.h"
 
@@ -32,6 +33,7 @@ enum group_point {
     GROUP_AT_HALF_STATE, /* given or taken */
     GROUP_AT_REDUCE_IN,  /* the first part of a peer begins to come */
     GROUP_AT_GATHER_IN,  /* the last sum of a peer is here */
+    GROUP_AT_NODE_SUM,   /* its node has brought all, nothing was sent to other nodes */
     GROUP_AT_ALL_OUT,    /* all is sent to a peer */
     GROUP_AT_SUM,        /* the step is summed, the program did not move its values yet */
     GROUP_POINTS
@@ -58,12 +60,15 @@ struct group_view {
 
 /* What came from a rank in this step. */
 struct group_part {
-    size_t reduced; /* values of my slice */
+    bool is_met;            /* it is of another node, and we exchange these: */
+    struct group_range in;  /* what it brings of mine, and takes as a sum */
+    struct group_range out; /* what I bring of its own, and take as a sum */
+    size_t reduced;         /* values that came */
     bool has_reduce, is_done;
     uint8_t rest[8]; /* bytes of a value that is not whole yet */
     size_t n_rest;
     struct group_out *gather; /* on its way to it */
-    bool is_gather_due;       /* to be said when the whole slice is there */
+    bool is_gather_due;       /* to be said when all of it is there */
 };
 
 enum { GROUP_FOLLOW_MESSAGES = 16 };
@@ -123,6 +128,10 @@ struct edl_group {
     struct group_view views[GROUP_RANKS_MAX];
     struct group_greeting dials[GROUP_RANKS_MAX], pending[GROUP_PENDING];
     uint64_t n_accepted;
+    uint64_t machines[GROUP_RANKS_MAX];                /* as their hellos say */
+    bool is_node_told, is_node_heard[GROUP_RANKS_MAX]; /* whether a node shares its memory */
+    bool all_share;                                    /* all nodes that were heard do */
+    struct group_nodes nodes;
     bool is_setting_up;
     bool is_arriving;              /* the wait for the world has begun */
     struct edl_world *early_world; /* it came while the rank was following; owned */
@@ -145,7 +154,7 @@ struct edl_group {
     int64_t *kept; /* units of earlier micro-batches */
     float *work;   /* the program sums into this */
     float *sum;
-    int64_t *slice;   /* sums of my slice, of f32 if they are not exact; mapped */
+    int64_t *slice;   /* sums that I collect or own, of f32 if they are not exact; mapped */
     uint8_t *scratch; /* mapped */
     struct group_part parts_in[GROUP_RANKS_MAX];
     uint32_t n_collectives;

@@ -157,6 +157,7 @@ int group_link_send(struct group_link *link)
             return -EPIPE;
         }
         link->sent += (size_t)n;
+        link->n_sent += (size_t)n;
         moved = true;
     }
     return moved;

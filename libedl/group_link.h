@@ -30,7 +30,8 @@ struct group_link {
 
     struct group_out outs[GROUP_OUTS];
     unsigned first_out, n_outs;
-    size_t sent; /* of the first one, its head included */
+    size_t sent;     /* of the first one, its head included */
+    uint64_t n_sent; /* bytes of all */
 
     uint8_t head[GROUP_FRAME_BYTES];
     size_t n_head; /* bytes of it that are here */

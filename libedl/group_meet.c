@@ -49,6 +49,16 @@ static int await_world(struct edl_group *group, struct edl_world **ret)
 
 /* ---- setup: links to all ---- */
 
+static void begin_nodes(struct edl_group *group)
+{
+    group->is_node_told = false;
+    group->all_share = true;
+    memset(group->is_node_heard, 0, sizeof group->is_node_heard);
+    memset(group->machines, 0, sizeof group->machines);
+    group->machines[group->rank] = group->machine;
+    group_nodes_apart(group->n, &group->nodes);
+}
+
 static int begin_generation(struct edl_group *group, const struct edl_world *world)
 {
     struct group_members *m = &group->members;
@@ -67,6 +77,7 @@ static int begin_generation(struct edl_group *group, const struct edl_world *wor
     group->reforms = false;
     memset(group->is_ready, 0, sizeof group->is_ready);
     memset(group->awaits, 0, sizeof group->awaits);
+    begin_nodes(group);
     group->is_setting_up = true;
     r = m->begin(m->self, GROUP_WAIT_OVER, group->generation);
     if (r < 0)
@@ -121,7 +132,9 @@ static bool awaits_of(const struct edl_group *group, unsigned rank)
 
     if (rank == group->rank)
         return false;
-    return group->is_ready[rank] ? v->window != 0 && !v->is_heard : rank < group->rank;
+    if (!group->is_ready[rank])
+        return rank < group->rank;
+    return (v->window != 0 && !v->is_heard) || (group->is_node_told && !group->is_node_heard[rank]);
 }
 
 static bool are_all_ready(const struct edl_group *group)
@@ -133,12 +146,82 @@ static bool are_all_ready(const struct edl_group *group)
     return true;
 }
 
+/* sees_node - all of my node see me, and I them */
+static bool sees_node(const struct edl_group *group, const struct group_nodes *nodes)
+{
+    for (unsigned k = 0; k < group->n; k++)
+        if (k != group->rank && group_nodes_are_one(nodes, k, group->rank) &&
+            (group->views[k].bytes == NULL || !group->views[k].is_seen))
+            return false;
+    return true;
+}
+
+static void tell_node(struct edl_group *group, const struct group_nodes *nodes)
+{
+    struct group_frame f = group_frame_of(group, GROUP_NODE, 0, 0);
+
+    f.flags = sees_node(group, nodes) ? GROUP_SHARED : 0;
+    group->all_share &= f.flags != 0;
+    for (unsigned k = 0; k < group->n; k++)
+        if (k != group->rank)
+            (void)group_link_put(&group->links[k], &f, NULL, 0);
+    group->is_node_told = group->is_node_heard[group->rank] = true;
+}
+
+/* hear_node - GROUP_ABORTED: the link is over */
+static int hear_node(struct edl_group *group, unsigned rank)
+{
+    struct group_link *link = &group->links[rank];
+    int r = group->is_node_heard[rank] ? 0 : group_link_head(link, NULL);
+
+    if (r < 0 || group_link_send(link) < 0)
+        return GROUP_ABORTED;
+    if (r == 0)
+        return GROUP_WELL;
+    if (link->frame.kind != GROUP_NODE || link->frame.bytes != 0)
+        return GROUP_ABORTED;
+    group->all_share &= (link->frame.flags & GROUP_SHARED) != 0;
+    group->is_node_heard[rank] = true;
+    group_link_next(link);
+    return GROUP_WELL;
+}
+
+static bool are_all_told(const struct edl_group *group)
+{
+    for (unsigned k = 0; k < group->n; k++)
+        if (!group->is_node_heard[k] || !group_link_is_empty(&group->links[k]))
+            return false;
+    return true;
+}
+
+/* exchange_nodes - whether nodes add up in memory first: a function of what each tells to all, so
+ * all do the same. *ret_all: it is decided. GROUP_ABORTED: a link is over */
+static int exchange_nodes(struct edl_group *group, bool *ret_all)
+{
+    struct group_nodes nodes;
+
+    *ret_all = are_all_ready(group);
+    if (!group->is_node_told) {
+        if (!*ret_all || !group_nodes_by_machine(group->machines, group->n, &nodes))
+            return GROUP_WELL;
+        tell_node(group, &nodes);
+    }
+    for (unsigned k = 0; k < group->n; k++)
+        if (k != group->rank && hear_node(group, k) != GROUP_WELL)
+            return GROUP_ABORTED;
+    *ret_all = are_all_told(group);
+    if (*ret_all && group->all_share)
+        (void)group_nodes_by_machine(group->machines, group->n, &group->nodes);
+    return GROUP_WELL;
+}
+
 static int set_up(struct edl_group *group)
 {
     struct group_members *m = &group->members;
 
     for (;;) {
         int r = GROUP_WELL;
+        bool all = false;
 
         for (unsigned k = 0; r == GROUP_WELL && k < group->rank; k++)
             r = group_dialled(group, k);
@@ -150,10 +233,10 @@ static int set_up(struct edl_group *group)
             return group->error.code;
         for (unsigned k = 0; r == GROUP_WELL && k < group->n; k++)
             r = k == group->rank ? r : exchange_views(group, k);
-        if (r != GROUP_WELL)
+        if (r == GROUP_WELL)
+            r = exchange_nodes(group, &all);
+        if (r != GROUP_WELL || all)
             return r;
-        if (are_all_ready(group))
-            return GROUP_WELL;
         /* a rank that died before it was dialled, or before it dialled, ends no link: its end is
          * heard of here */
         r = m->go_on(m->self, GROUP_WAIT_OVER, NULL);
@@ -293,6 +376,7 @@ static int meet_alone(struct edl_group *group)
     group->generation++;
     group->n = 1;
     group->rank = 0;
+    begin_nodes(group);
     return catch_up(group);
 }
 

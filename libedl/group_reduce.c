@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group_reduce.c - the sums of a step, and the collectives of a program
  *
- * Rank k owns slice k of the values. Each sends each owner its part of that slice, REDUCE, and the
- * owner sends each the sum of it, GATHER: two hops, and 2 (n - 1) / n of the bytes, as much as a
- * ring. The owner adds while parts come, and sends what all have brought of a prefix. Sums grow in
- * memory of their own: the gradient stays as it was, for a generation that redoes the step. */
+ * Each rank owns a part of the values. Each other sends it what it has of that part, REDUCE, and
+ * the owner sends it the sum, GATHER: two hops, and 2 (n - 1) / n of the bytes, as much as a ring.
+ * The owner adds while parts come, and sends what all have brought of a prefix. Sums grow in memory
+ * of their own: the gradient stays as it was, for a generation that redoes the step.
+ *
+ * Where a node has several ranks and there are other nodes, it is one in this (group_nodes.h). Its
+ * ranks read each other's gradients first, and each other's sums at last: REDUCE and GATHER without
+ * bytes. A rank sends nothing to another node before all of its own have brought theirs. So what
+ * any rank hears of each node says that all ranks there have the step before. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,24 +17,30 @@
 #include "libedl/group_internal.h"
 #include "shared/macro.h"
 
-/* A reduction under way. */
+/* A reduction under way. A rank of a node of several adds up the values that it collects, of all
+ * chunks, from its node. Then each rank adds the part that it owns, from those of other nodes. */
 struct reduction {
     struct edl_group *group;
     uint64_t step;
     size_t n_values;
-    unsigned count; /* of micro-batches in the sums so far */
-    size_t n_ready; /* values of my slice that all have brought */
-    bool is_whole;  /* all of them */
+    unsigned count;      /* of micro-batches in the sums so far, of other nodes */
+    unsigned node_count; /* of my own */
+    struct group_range mine;
+    size_t n_ready;                   /* values of mine that all have brought */
+    bool is_node_whole;               /* all of my node have brought theirs */
+    bool is_whole;                    /* mine is a sum */
+    bool is_counted[GROUP_RANKS_MAX]; /* node */
 };
 
-static size_t first_of(const struct reduction *r, unsigned rank)
+static bool is_near(const struct reduction *r, unsigned rank)
 {
-    return (size_t)((unsigned __int128)r->n_values * rank / r->group->n);
+    return group_nodes_are_one(&r->group->nodes, rank, r->group->rank);
 }
 
-static size_t size_of(const struct reduction *r, unsigned rank)
+/* part_of - what that rank collects of the chunk of a node */
+static struct group_range part_of(const struct reduction *r, unsigned node, unsigned rank)
 {
-    return first_of(r, rank + 1) - first_of(r, rank);
+    return group_nodes_part(&r->group->nodes, r->n_values, node, rank);
 }
 
 static size_t form_bytes(enum group_form form)
@@ -56,77 +67,166 @@ static const void *held_at(const struct edl_group *group, size_t value)
                                    : (const void *)(group->work + value);
 }
 
-/* float_slice - sums of my slice that are not exact. Not in group->sum: whoever is on this machine
- * may still read the step before there. */
+/* float_slice - sums that are not exact. Not in group->sum: whoever is on this machine may still
+ * read the step before there. */
 static float *float_slice(const struct edl_group *group)
 {
     return (float *)(void *)group->slice;
 }
 
+/* begin_sums - of a range, with what I hold */
+static void begin_sums(const struct reduction *r, struct group_range range)
+{
+    struct edl_group *group = r->group;
+    size_t at = range.first;
+    enum group_form form = form_held(r);
+
+    if (group->exact && form == GROUP_I64)
+        memcpy(group->slice + at, group->kept + at, range.n * sizeof *group->slice);
+    else if (group->exact && form == GROUP_F32)
+        group_exact_put(group->slice + at, group->work + at, range.n);
+    else if (group->exact)
+        memset(group->slice + at, 0, range.n * sizeof *group->slice);
+    else if (form == GROUP_F32)
+        memcpy(float_slice(group) + at, group->work + at, range.n * sizeof *group->sum);
+    else
+        memset(float_slice(group) + at, 0, range.n * sizeof *group->sum);
+}
+
+static bool is_node_single(const struct edl_group *group)
+{
+    return group->nodes.size[group->nodes.node[group->rank]] == 1;
+}
+
+static struct group_frame reduce_frame(const struct reduction *r, enum group_form form,
+                                       size_t n_values)
+{
+    struct group_frame f =
+        group_frame_of(r->group, GROUP_REDUCE, r->step, n_values * form_bytes(form));
+
+    f.form = form;
+    f.count = r->node_count;
+    f.flags = r->group->any_leaves ? GROUP_LEAVES : 0;
+    return f;
+}
+
+/* begin_part - what goes to a rank and comes from it */
+static void begin_part(const struct reduction *r, unsigned rank)
+{
+    const struct edl_group *group = r->group;
+    const struct group_nodes *nodes = &group->nodes;
+    bool meets = group_nodes_meet(nodes, rank, group->rank);
+
+    r->group->parts_in[rank] =
+        (struct group_part){ .is_met = meets, .is_done = !meets && !is_near(r, rank) };
+    if (!meets)
+        return;
+    r->group->parts_in[rank].in =
+        group_nodes_common(nodes, r->n_values, nodes->node[group->rank], rank, group->rank);
+    r->group->parts_in[rank].out =
+        group_nodes_common(nodes, r->n_values, nodes->node[rank], rank, group->rank);
+}
+
+/* begin - what my node needs of me; it reads that where it lies */
 static void begin(struct reduction *r)
 {
     struct edl_group *group = r->group;
-    size_t mine = first_of(r, group->rank), n_mine = size_of(r, group->rank);
-    enum group_form form = form_held(r);
+    unsigned own = group->nodes.node[group->rank];
 
-    memset(group->parts_in, 0, sizeof group->parts_in);
-    if (group->exact && form == GROUP_I64)
-        memcpy(group->slice, group->kept + mine, n_mine * sizeof *group->slice);
-    else if (group->exact && form == GROUP_F32)
-        group_exact_put(group->slice, group->work + mine, n_mine);
-    else if (group->exact)
-        memset(group->slice, 0, n_mine * sizeof *group->slice);
-    else if (form == GROUP_F32)
-        memcpy(float_slice(group), group->work + mine, n_mine * sizeof *group->sum);
-    else
-        memset(float_slice(group), 0, n_mine * sizeof *group->sum);
-    r->count = r->n_values > 0 ? group_cover_count(&group->cover) : 0;
+    r->node_count = r->n_values > 0 ? group_cover_count(&group->cover) : 0;
+    r->mine = part_of(r, own, group->rank);
+    for (unsigned node = 0; node < group->nodes.n; node++)
+        if (node == own || !is_node_single(group))
+            begin_sums(r, part_of(r, node, group->rank));
     for (unsigned k = 0; k < group->n; k++) {
-        struct group_frame f =
-            group_frame_of(group, GROUP_REDUCE, r->step, size_of(r, k) * form_bytes(form));
+        struct group_frame f = reduce_frame(r, form_held(r), 0);
 
-        if (k == group->rank)
+        begin_part(r, k);
+        if (k == group->rank || !is_near(r, k))
             continue;
-        f.form = form;
-        f.count = r->count;
-        f.flags = group->any_leaves ? GROUP_LEAVES : 0;
-        if (group->views[k].is_seen) { /* it reads the part where it lies */
-            f.flags |= GROUP_SHARED;
-            f.bytes = 0;
-        }
-        (void)group_link_put(&group->links[k], &f, held_at(group, first_of(r, k)), f.bytes);
-        if (group->views[k].is_seen) {
-            group->parts_in[k].is_gather_due = true;
-            continue;
-        }
-        f = group_frame_of(group, GROUP_GATHER, r->step, n_mine * sizeof *group->sum);
-        f.form = GROUP_F32;
-        group->parts_in[k].gather = group_link_put(&group->links[k], &f, group->sum + mine, 0);
+        f.flags |= GROUP_SHARED;
+        (void)group_link_put(&group->links[k], &f, NULL, 0);
+        group->parts_in[k].is_gather_due = true;
     }
 }
 
-/* make_ready - the prefix that all have brought is a sum: it may go */
-static void make_ready(struct reduction *r)
+/* put_node - what my node has of a part that a rank of another node owns, and its sum of mine */
+static void put_node(struct reduction *r, unsigned k)
 {
     struct edl_group *group = r->group;
-    size_t ready = size_of(r, group->rank), mine = first_of(r, group->rank);
+    struct group_range out = group->parts_in[k].out, in = group->parts_in[k].in;
+    bool single = is_node_single(group);
+    enum group_form form = single ? form_held(r) : GROUP_NOTHING;
+    const void *body = single ? held_at(group, out.first) : NULL;
+    struct group_frame f;
+
+    if (!single && r->node_count > 0) {
+        form = group->exact ? GROUP_I64 : GROUP_F32;
+        body = group->exact ? (const void *)(group->slice + out.first)
+                            : (const void *)(float_slice(group) + out.first);
+    }
+    f = reduce_frame(r, form, out.n);
+    if (group->views[k].is_seen) { /* it reads the part where it lies */
+        f.flags |= GROUP_SHARED;
+        f.bytes = 0;
+    }
+    (void)group_link_put(&group->links[k], &f, body, f.bytes);
+    if (group->views[k].is_seen) {
+        group->parts_in[k].is_gather_due = true;
+        return;
+    }
+    f = group_frame_of(group, GROUP_GATHER, r->step, in.n * sizeof *group->sum);
+    f.form = GROUP_F32;
+    group->parts_in[k].gather = group_link_put(&group->links[k], &f, group->sum + in.first, 0);
+}
+
+/* make_node - when all of my node have brought theirs, others may have it */
+static void make_node(struct reduction *r)
+{
+    struct edl_group *group = r->group;
 
     for (unsigned k = 0; k < group->n; k++)
-        if (k != group->rank)
-            ready = MIN_OF(ready, group->parts_in[k].reduced);
-    r->is_whole = ready == size_of(r, group->rank);
-    if (ready > r->n_ready && group->exact)
-        group_exact_round(group->sum + mine + r->n_ready, group->slice + r->n_ready,
-                          ready - r->n_ready);
-    else if (ready > r->n_ready)
-        memcpy(group->sum + mine + r->n_ready, float_slice(group) + r->n_ready,
-               (ready - r->n_ready) * sizeof *group->sum);
-    r->n_ready = ready;
+        if (k != group->rank && is_near(r, k) && !group->parts_in[k].has_reduce)
+            return;
+    r->is_node_whole = true;
+    group_at(group, GROUP_AT_NODE_SUM);
     for (unsigned k = 0; k < group->n; k++)
-        if (k != group->rank && group->parts_in[k].gather != NULL)
-            group->parts_in[k].gather->ready = ready * sizeof *group->sum;
+        if (group->parts_in[k].is_met)
+            put_node(r, k);
+}
+
+/* count_ready - the values of my part that all have brought, from its beginning on */
+static size_t count_ready(const struct reduction *r)
+{
+    const struct edl_group *group = r->group;
+    size_t ready = r->mine.n;
+
+    for (unsigned k = 0; k < group->n; k++) {
+        const struct group_part *part = &group->parts_in[k];
+
+        if (part->is_met && part->reduced < part->in.n)
+            ready = MIN_OF(ready, part->in.first - r->mine.first + part->reduced);
+    }
+    return ready;
+}
+
+/* have_all_given - the sums of all that I collect are here, those that others own too */
+static bool have_all_given(const struct reduction *r)
+{
+    for (unsigned k = 0; k < r->group->n; k++)
+        if (r->group->parts_in[k].is_met && !r->group->parts_in[k].is_done)
+            return false;
+    return r->is_whole;
+}
+
+/* put_due - the sums that lie where their reader sees them */
+static void put_due(struct reduction *r)
+{
+    struct edl_group *group = r->group;
+    bool all = have_all_given(r);
+
     for (unsigned k = 0; r->is_whole && k < group->n; k++)
-        if (group->parts_in[k].is_gather_due) {
+        if (group->parts_in[k].is_gather_due && (all || !is_near(r, k))) {
             struct group_frame f = group_frame_of(group, GROUP_GATHER, r->step, 0);
 
             f.form = GROUP_F32;
@@ -134,6 +234,33 @@ static void make_ready(struct reduction *r)
             (void)group_link_put(&group->links[k], &f, NULL, 0);
             group->parts_in[k].is_gather_due = false;
         }
+}
+
+/* make_ready - the prefix that all have brought is a sum: it may go */
+static void make_ready(struct reduction *r)
+{
+    struct edl_group *group = r->group;
+    size_t ready, at = r->mine.first + r->n_ready;
+
+    if (!r->is_node_whole)
+        make_node(r);
+    if (!r->is_node_whole)
+        return;
+    ready = count_ready(r);
+    r->is_whole = ready == r->mine.n;
+    if (ready > r->n_ready && group->exact)
+        group_exact_round(group->sum + at, group->slice + at, ready - r->n_ready);
+    else if (ready > r->n_ready)
+        memcpy(group->sum + at, float_slice(group) + at, (ready - r->n_ready) * sizeof *group->sum);
+    r->n_ready = ready;
+    for (unsigned k = 0; k < group->n; k++) {
+        struct group_part *part = &group->parts_in[k];
+        size_t before = part->in.first - r->mine.first; /* of one that is met */
+
+        if (part->gather != NULL && ready > before)
+            part->gather->ready = MIN_OF(ready - before, part->in.n) * sizeof *group->sum;
+    }
+    put_due(r);
 }
 
 /* send_all - 1: something went; 0: nothing; GROUP_ABORTED is -EPIPE here */
@@ -161,12 +288,13 @@ static int send_all(struct reduction *r)
 
 /* ---- in ---- */
 
-/* bytes_of - behind a head; UINT64_MAX: it points into a window that this rank does not see */
+/* bytes_of - behind a head; UINT64_MAX: it points into a window that this rank does not see, or
+ * brings what must lie in one */
 static uint64_t bytes_of(const struct reduction *r, unsigned rank, const struct group_frame *f,
                          uint64_t otherwise)
 {
     if ((f->flags & GROUP_SHARED) == 0)
-        return otherwise;
+        return is_near(r, rank) ? UINT64_MAX : otherwise;
     return r->group->views[rank].bytes != NULL ? 0 : UINT64_MAX;
 }
 
@@ -174,16 +302,19 @@ static bool is_reduce(const struct reduction *r, unsigned rank, const struct gro
 {
     const struct edl_group *group = r->group;
     bool form = r->n_values == 0 ? f->form == GROUP_NOTHING : f->form != GROUP_I64 || group->exact;
+    uint64_t bytes = bytes_of(r, rank, f, r->group->parts_in[rank].in.n * form_bytes(f->form));
 
     return f->kind == GROUP_REDUCE && form && !group->parts_in[rank].has_reduce &&
-           f->bytes == bytes_of(r, rank, f, size_of(r, group->rank) * form_bytes(f->form)) &&
-           f->count <= GROUP_MICRO_BATCHES_MAX && (f->count == 0) == (f->form == GROUP_NOTHING);
+           bytes != UINT64_MAX && f->bytes == bytes && f->count <= GROUP_MICRO_BATCHES_MAX &&
+           (f->count == 0) == (f->form == GROUP_NOTHING);
 }
 
 static bool is_gather(const struct reduction *r, unsigned rank, const struct group_frame *f)
 {
-    return f->kind == GROUP_GATHER && r->group->parts_in[rank].has_reduce &&
-           f->bytes == bytes_of(r, rank, f, size_of(r, rank) * sizeof *r->group->sum);
+    uint64_t bytes = bytes_of(r, rank, f, r->group->parts_in[rank].out.n * sizeof *r->group->sum);
+
+    return f->kind == GROUP_GATHER && r->group->parts_in[rank].has_reduce && bytes != UINT64_MAX &&
+           f->bytes == bytes;
 }
 
 static int check_head(struct reduction *r, unsigned rank, const struct group_frame *f)
@@ -219,7 +350,7 @@ static ssize_t take_reduce(struct reduction *r, struct group_link *link, struct 
         return n;
     n += (ssize_t)part->n_rest;
     whole = (size_t)n / value;
-    add_values(r, part->reduced, group->scratch, whole, link->frame.form);
+    add_values(r, part->in.first + part->reduced, group->scratch, whole, link->frame.form);
     part->reduced += whole;
     part->n_rest = (size_t)n - whole * value;
     memcpy(part->rest, group->scratch + whole * value, part->n_rest);
@@ -235,26 +366,51 @@ static ssize_t take_body(struct reduction *r, unsigned rank, struct group_link *
 
     if (link->frame.kind == GROUP_REDUCE)
         return take_reduce(r, link, part);
-    to = (uint8_t *)(group->sum + first_of(r, rank));
+    to = (uint8_t *)(group->sum + r->group->parts_in[rank].out.first);
     return group_link_body(link, to + link->n_body, link->frame.bytes - link->n_body);
 }
 
-/* read_window - the part that a head without bytes speaks of */
-static void read_window(struct reduction *r, unsigned rank, const struct group_frame *f)
+/* read_range - of the window of a rank: what it brings to my sums, or its sums */
+static void read_range(struct reduction *r, unsigned rank, const struct group_frame *f,
+                       struct group_range range)
 {
     struct edl_group *group = r->group;
     const int64_t *kept = (const int64_t *)(const void *)group->views[rank].bytes;
     const float *work = (const float *)(const void *)(kept + group->n_values);
     const float *sum = work + group->n_values;
-    size_t mine = first_of(r, group->rank), n_mine = size_of(r, group->rank);
-    size_t his = first_of(r, rank);
+    size_t at = range.first;
 
     if (f->kind == GROUP_GATHER)
-        memcpy(group->sum + his, sum + his, size_of(r, rank) * sizeof *sum);
+        memcpy(group->sum + at, sum + at, range.n * sizeof *sum);
     else if (f->form == GROUP_I64)
-        add_values(r, 0, (const uint8_t *)(kept + mine), n_mine, f->form);
+        add_values(r, at, (const uint8_t *)(kept + at), range.n, f->form);
     else if (f->form == GROUP_F32)
-        add_values(r, 0, (const uint8_t *)(work + mine), n_mine, f->form);
+        add_values(r, at, (const uint8_t *)(work + at), range.n, f->form);
+}
+
+/* read_window - the part that a head without bytes speaks of; within a node, of each chunk */
+static void read_window(struct reduction *r, unsigned rank, const struct group_frame *f)
+{
+    bool is_sum = f->kind == GROUP_GATHER;
+
+    if (!is_near(r, rank)) {
+        read_range(r, rank, f, is_sum ? r->group->parts_in[rank].out : r->group->parts_in[rank].in);
+        return;
+    }
+    for (unsigned node = 0; node < r->group->nodes.n; node++)
+        read_range(r, rank, f, part_of(r, node, is_sum ? rank : r->group->rank));
+}
+
+/* count_in - the micro-batches of a rank of my node, or of another node, of which several bring */
+static void count_in(struct reduction *r, unsigned rank, unsigned count)
+{
+    unsigned node = r->group->nodes.node[rank];
+
+    if (is_near(r, rank))
+        r->node_count += count;
+    else if (!r->is_counted[node])
+        r->count += count;
+    r->is_counted[node] = true;
 }
 
 static void end_message(struct reduction *r, unsigned rank, struct group_link *link)
@@ -265,8 +421,8 @@ static void end_message(struct reduction *r, unsigned rank, struct group_link *l
         read_window(r, rank, &link->frame);
     if (link->frame.kind == GROUP_REDUCE) {
         part->has_reduce = true;
-        part->reduced = size_of(r, r->group->rank); /* also when it has nothing to add */
-        r->count += link->frame.count;
+        part->reduced = r->group->parts_in[rank].in.n; /* also when it has nothing to add */
+        count_in(r, rank, link->frame.count);
         r->group->any_leaves |= (link->frame.flags & GROUP_LEAVES) != 0;
         group_at(r->group, GROUP_AT_REDUCE_IN);
     } else {
@@ -332,12 +488,13 @@ static int check_count(const struct reduction *r)
 {
     struct edl_group *group = r->group;
     uint64_t expected = r->n_values > 0 ? group->micro_batches : 0;
+    unsigned count = r->count + r->node_count;
 
-    if (r->count == expected)
+    if (count == expected)
         return GROUP_WELL;
     (void)edl_error_set(&group->error, -EPROTO,
                         "micro-batches in the sum of step %llu: %u, not %llu; a fault of libedl",
-                        (unsigned long long)r->step, r->count, (unsigned long long)expected);
+                        (unsigned long long)r->step, count, (unsigned long long)expected);
     return group_fail(group, -EPROTO);
 }
 

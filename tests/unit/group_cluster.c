@@ -32,7 +32,8 @@ struct note {
     unsigned rank, n;
     uint16_t port, ports[CLUSTER_RANKS];
     uint64_t step, stable, hash;
-    bool state_came, is_shared;
+    bool state_came, is_shared, is_by_node;
+    uint64_t n_bytes; /* sent over the links to other nodes */
     char text[500];
 };
 
@@ -174,8 +175,12 @@ static void tell_step(void *userdata, const struct edl_group_step *step, uint64_
                          .hash = hash,
                          .state_came = step->state_came };
 
-    for (unsigned k = 0; told_to_leave != NULL && k < told_to_leave->n; k++)
+    for (unsigned k = 0; told_to_leave != NULL && k < told_to_leave->n; k++) {
         note.is_shared |= told_to_leave->views[k].bytes != NULL;
+        if (told_to_leave->machines[k] != told_to_leave->machine)
+            note.n_bytes += told_to_leave->links[k].n_sent;
+    }
+    note.is_by_node = told_to_leave != NULL && told_to_leave->nodes.n_slices > 1;
     m->is_cut_off |= m->is_to_be_cut_off && step->step == 1 && m->watched != 0;
     m->may_go = false;
     (void)send(m->fd, &note, sizeof note, MSG_NOSIGNAL);
@@ -206,7 +211,13 @@ static uint16_t port_of(int listen_fd)
     return ntohs(address.sin6_port);
 }
 
-static int be_rank(int fd, const struct cluster_plan *plan, bool odd)
+/* machine_of - the pretended one of a process */
+static uint64_t machine_of(const struct cluster_plan *plan, unsigned node)
+{
+    return plan->nodes[0] > 0 ? 2 * (uint64_t)node : plan->apart && getpid() % 2 == 0 ? 2 : 0;
+}
+
+static int be_rank(int fd, const struct cluster_plan *plan, bool odd, unsigned node)
 {
     struct cluster_plan own = *plan;
     struct cluster_model *model;
@@ -230,8 +241,10 @@ static int be_rank(int fd, const struct cluster_plan *plan, bool odd)
     m.port = port_of(listen_fd);
     r = group_new(&members, &options, 42, secret, listen_fd, &group);
     if (r == 0) {
-        if (plan->apart && getpid() % 2 == 0 && group->machine != 0)
-            group->machine += 2;
+        if (group->machine != 0)
+            group->machine += machine_of(plan, node);
+        if (odd && plan->blind)
+            group->readers_fd = safe_close(group->readers_fd);
         group->at = crash_point != 0 ? crash : NULL;
         told_to_leave = group;
         (void)signal(SIGTERM, on_term);
@@ -258,7 +271,8 @@ struct process {
     bool has_arrived, is_frozen, is_victim, leaves, is_odd;
     bool is_held; /* behind a step, until all that were started have arrived */
     uint16_t port;
-    uint64_t generation, last_step;
+    unsigned node;
+    uint64_t generation, last_step, n_bytes;
 };
 
 struct cluster {
@@ -281,9 +295,24 @@ static void fault(struct cluster *c, const char *what, uint64_t step)
                        (unsigned long long)step);
 }
 
+/* free_node - the first one that has fewer than it is to have */
+static unsigned free_node(const struct cluster *c)
+{
+    for (unsigned node = 0; node < CLUSTER_NODES; node++) {
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < c->n; i++)
+            n += c->processes[i].life == LIFE_RUNS && c->processes[i].node == node;
+        if (n < c->plan->nodes[node])
+            return node;
+    }
+    return 0;
+}
+
 static void start(struct cluster *c, bool odd)
 {
     struct process *p;
+    unsigned node = free_node(c);
     int pair[2];
 
     if (c->n == CLUSTER_PROCESSES ||
@@ -292,7 +321,7 @@ static void start(struct cluster *c, bool odd)
         return;
     }
     p = &c->processes[c->n++];
-    *p = (struct process){ .life = LIFE_RUNS, .fd = pair[0], .is_odd = odd };
+    *p = (struct process){ .life = LIFE_RUNS, .fd = pair[0], .is_odd = odd, .node = node };
     crash_point = c->left.crashes > 0 ? c->plan->point : 0;
     crash_after =
         1 + (unsigned)random_below(&c->random, crash_point > GROUP_AT_HALF_STATE ? 12 : 2);
@@ -304,7 +333,7 @@ static void start(struct cluster *c, bool odd)
         for (unsigned i = 0; i < c->n; i++)
             if (c->processes[i].life == LIFE_RUNS)
                 (void)safe_close(c->processes[i].fd);
-        _exit(be_rank(pair[1], c->plan, odd));
+        _exit(be_rank(pair[1], c->plan, odd, node));
     }
     (void)safe_close(pair[1]);
 }
@@ -458,6 +487,8 @@ static void take_step(struct cluster *c, struct process *p, const struct note *n
     p->is_held = true;
     c->last_step = step;
     result->n_shared += note->is_shared;
+    result->n_by_node += note->is_by_node;
+    p->n_bytes = note->n_bytes;
     result->n_followed += p->generation == 0;
     let_go(c, false);
     if (c->next_act > 0 && --c->next_act == 0) {
@@ -476,6 +507,7 @@ static void take_death(struct cluster *c, struct process *p)
     (void)waitpid(p->pid, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         c->result->n_finished++;
+        c->result->n_bytes += p->n_bytes;
         c->result->n_left += p->leaves;
         c->is_done |= !p->leaves;
     } else if (!p->is_victim && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&

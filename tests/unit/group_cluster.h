@@ -10,7 +10,7 @@
 
 #include "libedl/group_internal.h"
 
-enum { CLUSTER_RANKS = 8, CLUSTER_PROCESSES = 256, CLUSTER_STEPS = 2000 };
+enum { CLUSTER_RANKS = 8, CLUSTER_PROCESSES = 256, CLUSTER_STEPS = 2000, CLUSTER_NODES = 4 };
 
 /* What is to happen. */
 struct cluster_plan {
@@ -21,20 +21,22 @@ struct cluster_plan {
     bool exact;
     uint64_t seed;
 
-    unsigned kills;         /* at random, of one rank each */
-    unsigned stops;         /* one is frozen, and killed when the others wait for it */
-    unsigned thaws;         /* one is frozen, and goes on */
-    unsigned leaves;        /* told to leave; its place stays empty */
-    unsigned joins;         /* one more rank comes */
-    enum group_point point; /* the processes end themselves there; 0: nowhere */
-    unsigned crashes;       /* so many of them, one after the other */
-    unsigned other_values;  /* the last rank has so many more values */
-    bool apart;             /* every other process seems to be on another machine */
-    unsigned other_batches; /* newcomers have so many more micro-batches */
-    bool other_secret;      /* the last rank has another secret */
-    bool cut_off;           /* behind step 1 nothing answers once about the generation */
-    bool follow;            /* newcomers follow before they arrive */
-    unsigned bad_step;      /* in this step rank 0 has a gradient that is no number */
+    unsigned kills;                /* at random, of one rank each */
+    unsigned stops;                /* one is frozen, and killed when the others wait for it */
+    unsigned thaws;                /* one is frozen, and goes on */
+    unsigned leaves;               /* told to leave; its place stays empty */
+    unsigned joins;                /* one more rank comes */
+    enum group_point point;        /* the processes end themselves there; 0: nowhere */
+    unsigned crashes;              /* so many of them, one after the other */
+    unsigned other_values;         /* the last rank has so many more values */
+    bool apart;                    /* every other process seems to be on another machine */
+    unsigned nodes[CLUSTER_NODES]; /* so many seem to be on each machine */
+    bool blind;                    /* nobody can read the memory of the last rank */
+    unsigned other_batches;        /* newcomers have so many more micro-batches */
+    bool other_secret;             /* the last rank has another secret */
+    bool cut_off;                  /* behind step 1 nothing answers once about the generation */
+    bool follow;                   /* newcomers follow before they arrive */
+    unsigned bad_step;             /* in this step rank 0 has a gradient that is no number */
 };
 
 struct cluster_result {
@@ -46,6 +48,8 @@ struct cluster_result {
     unsigned n_restarted;             /* that nobody killed and that failed all the same */
     unsigned n_steps;                 /* told, by all */
     unsigned n_shared;                /* of them: with memory of another rank in sight */
+    unsigned n_by_node;               /* of them: summed within nodes first */
+    uint64_t n_bytes;                 /* that those who finished sent to other machines */
     unsigned n_followed;              /* of them: by newcomers before they arrived */
     uint64_t last_stable;
     char error[600]; /* of the last process that failed */

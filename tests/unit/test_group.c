@@ -137,6 +137,161 @@ TEST(test_a_rank_may_die_at_each_point_of_the_protocol)
     }
 }
 
+/* ---- nodes of several ranks: they sum in memory first ---- */
+
+static const struct {
+    const char *name;
+    unsigned nodes[CLUSTER_NODES], ranks;
+} shapes[] = { { "2+2", { 2, 2 }, 4 },
+               { "3+1", { 3, 1 }, 4 },
+               { "1+3", { 1, 3 }, 4 },
+               { "2+2+1", { 2, 2, 1 }, 5 },
+               { "3+2+1", { 3, 2, 1 }, 6 } };
+
+static struct cluster_plan plan_of(size_t shape)
+{
+    struct cluster_plan plan = usual;
+
+    memcpy(plan.nodes, shapes[shape].nodes, sizeof plan.nodes);
+    plan.ranks = shapes[shape].ranks;
+    return plan;
+}
+
+TEST(test_nodes_of_any_shape_have_the_same_bits)
+{
+    for (size_t i = 0; i < ELEMENTS(shapes); i++)
+        for (unsigned kind = 0; kind < 4; kind++) {
+            struct cluster_plan plan = plan_of(i);
+            struct cluster_result result;
+
+            plan.steps = 20;
+            plan.micro_batches = kind == 1 ? 3 : kind == 2 ? plan.ranks : 8; /* some have none */
+            plan.n_values = kind == 3 ? 4 : 1009;                            /* some collect none */
+            result = run(plan);
+            assert_as_alone(&plan, &result);
+            assert_int_equal(result.n_finished, plan.ranks);
+            assert_int_equal(result.n_steps, plan.ranks * plan.steps);
+            assert_int_equal(result.n_by_node, result.n_steps);
+        }
+}
+
+TEST(test_one_node_or_one_rank_on_each_is_as_before)
+{
+    static const unsigned nodes[][CLUSTER_NODES] = { { 3 }, { 1, 1, 1 } };
+
+    for (size_t i = 0; i < ELEMENTS(nodes); i++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.steps = 20;
+        memcpy(plan.nodes, nodes[i], sizeof plan.nodes);
+        result = run(plan);
+        assert_as_alone(&plan, &result);
+        assert_int_equal(result.n_by_node, 0);
+        assert_int_equal(result.n_shared, i == 0 ? result.n_steps : 0);
+    }
+}
+
+TEST(test_ranks_that_cannot_see_each_other_are_apart)
+{
+    struct cluster_plan plan = plan_of(0);
+    struct cluster_result result;
+
+    plan.steps = 20;
+    plan.blind = true;
+    result = run(plan);
+    assert_as_alone(&plan, &result);
+    assert_int_equal(result.n_by_node, 0);
+    assert_int_equal(result.n_steps, 80);
+    assert_in_range(result.n_shared, 1, 79); /* they read what they can */
+}
+
+/* Each node of two sends half of its sum, eight bytes a value, and gives half of the sum of all. */
+TEST(test_a_node_sends_its_sum_once)
+{
+    enum { VALUES = 60000, NODES = 2, HEADS = 100 * 1000 };
+    struct cluster_plan plan = plan_of(0);
+    struct cluster_result result;
+    uint64_t expected = (uint64_t)NODES * 20 * VALUES / 2 * (8 + 4);
+
+    plan.steps = 20;
+    plan.n_values = VALUES;
+    result = run(plan);
+    assert_as_alone(&plan, &result);
+    assert_in_range(result.n_bytes, expected, expected + HEADS);
+}
+
+TEST(test_ranks_of_nodes_may_be_killed)
+{
+    uint64_t rounds = number_from_environment("EDL_ROUNDS", 1);
+
+    for (uint64_t i = 0; i < ELEMENTS(shapes) * rounds; i++) {
+        struct cluster_plan plan = plan_of(i % ELEMENTS(shapes));
+        struct cluster_result result;
+
+        plan.steps = 250;
+        plan.kills = 8;
+        plan.stops = plan.thaws = 1;
+        result = run(plan);
+        assert_as_alone(&plan, &result);
+        assert_in_range(result.n_by_node, 1, result.n_steps);
+        print_message("%s: %u kills, %u generations, %u states given, %u of %u steps by node\n",
+                      shapes[i % ELEMENTS(shapes)].name, result.n_killed, result.n_generations,
+                      result.n_states, result.n_by_node, result.n_steps);
+    }
+}
+
+TEST(test_a_rank_of_a_node_may_die_at_each_point)
+{
+    uint64_t rounds = number_from_environment("EDL_ROUNDS", 1);
+
+    for (uint64_t i = 0; i < rounds * (GROUP_POINTS - 1); i++) {
+        struct cluster_plan plan = plan_of(i % ELEMENTS(shapes));
+        struct cluster_result result;
+
+        plan.point = (enum group_point)(1 + i % (GROUP_POINTS - 1));
+        plan.crashes = 4;
+        plan.kills = 3;
+        plan.steps = 150;
+        result = run(plan);
+        assert_as_alone(&plan, &result);
+        assert_in_range(result.n_crashed, 1, CLUSTER_PROCESSES);
+        assert_in_range(result.n_by_node, 1, result.n_steps);
+    }
+}
+
+/* From one node of two to 2+2+2, and fewer again, with newcomers that follow. */
+TEST(test_nodes_come_and_go)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.ranks = 2;
+    memcpy(plan.nodes, (const unsigned[]){ 2, 2, 2 }, 3 * sizeof *plan.nodes);
+    plan.joins = 4;
+    plan.leaves = 2;
+    plan.kills = 3;
+    plan.follow = true;
+    plan.steps = 500;
+    result = run(plan);
+    assert_as_alone(&plan, &result);
+    assert_int_equal(result.n_joined, 4);
+    assert_in_range(result.n_by_node, 1, result.n_steps);
+}
+
+TEST(test_floats_are_alike_in_nodes)
+{
+    struct cluster_plan plan = plan_of(3);
+    struct cluster_result result;
+
+    plan.exact = false;
+    plan.kills = 4;
+    result = run(plan);
+    assert_int_equal(result.last_stable, plan.steps);
+    assert_int_equal(result.n_restarted, 0);
+    assert_in_range(result.n_by_node, 1, result.n_steps);
+}
+
 TEST(test_ranks_come_and_go)
 {
     struct cluster_plan plan = usual;
