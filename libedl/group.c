@@ -12,9 +12,11 @@
 #include "shared/macro.h"
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
+#define ALIVE_TRIES 3
 
 _Static_assert(EDL_GROUP_MICRO_BATCHES_MAX == GROUP_MICRO_BATCHES_MAX, "as the header says");
 _Static_assert(EDL_GROUP_RANKS_MAX == GROUP_RANKS_MAX, "as the header says");
+_Static_assert(EDL_GROUP_SIGNATURE_BYTES_MAX == GROUP_SIGNATURE_BYTES - 1, "as the header says");
 
 /* ---- errors ---- */
 
@@ -96,6 +98,10 @@ static int read_options(struct edl_group *group, const struct edl_group_options 
     }
     if (group->n_values == 0)
         return refuse(group, -EINVAL, "the gradient has no values");
+    if (o->signature != NULL && strlen(o->signature) >= GROUP_SIGNATURE_BYTES)
+        return refuse(group, -E2BIG, "a signature has at most 1023 bytes");
+    if (o->signature != NULL)
+        memcpy(group->signature, o->signature, strlen(o->signature));
     group->micro_batches = o->micro_batches;
     group->steps = o->steps;
     group->applied = group->stable = o->step;
@@ -149,10 +155,19 @@ int group_new(const struct group_members *members, const struct edl_group_option
     return 0;
 }
 
+/* take_promise_back - a program that goes on without the group may be silent for long */
+static void take_promise_back(struct edl_group *group)
+{
+    for (int i = 0; i < ALIVE_TRIES && group->said_alive_us != 0; i++)
+        if (edl_alive(group->client, 0) >= 0)
+            return;
+}
+
 struct edl_group *edl_group_free(struct edl_group *group)
 {
     if (group == NULL)
         return NULL;
+    take_promise_back(group);
     for (unsigned k = 0; k < GROUP_RANKS_MAX; k++) {
         group_link_close(&group->links[k]);
         group_view_close(group, k);
@@ -319,6 +334,8 @@ int edl_group_begin(struct edl_group *group, struct edl_group_step *ret)
         group->state_came = false;
         return 1;
     }
+    if (group->error.code != 0) /* the rank that it asked trains something else */
+        return group->error.code;
     while (!group->is_over) {
         if (group->is_met && group_look(group))
             group_abort(group);

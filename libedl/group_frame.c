@@ -56,9 +56,9 @@ uint64_t group_frame_greeting_bytes(enum group_frame_kind kind)
     switch (kind) {
     case GROUP_HELLO:
     case GROUP_FOLLOW:
-        return JOB_NONCE_BYTES;
+        return JOB_NONCE_BYTES + GROUP_SIGNATURE_BYTES;
     case GROUP_CHALLENGE:
-        return JOB_NONCE_BYTES + JOB_PROOF_BYTES;
+        return JOB_NONCE_BYTES + JOB_PROOF_BYTES + GROUP_SIGNATURE_BYTES;
     case GROUP_PROOF:
         return JOB_PROOF_BYTES;
     default:

@@ -2,8 +2,8 @@
 /* group_frame.h - the head of each message between two ranks of a group; pure
  *
  *     dialler                                acceptor (the lower rank)
- *     HELLO {its state, its nonce}      ->
- *                                       <-   CHALLENGE {its state, its nonce, its proof}
+ *     HELLO {its state, its nonce, its signature}  ->
+ *                               <-   CHALLENGE {its state, its nonce, its proof, its signature}
  *     PROOF                             ->
  *     then STATE, REDUCE, GATHER and the rest, both ways
  *
@@ -22,9 +22,12 @@
 
 enum { GROUP_FRAME_BYTES = 128, GROUP_VERSION = 2 };
 
+/* A signature as it is sent: what must be the same in all ranks, and zeros behind it. */
+enum { GROUP_SIGNATURE_BYTES = 1024 };
+
 #define GROUP_FRAME_KIND_MAP(XX)                                                                   \
-    XX(HELLO, 1)     /* to a lower rank; nonce */                                                  \
-    XX(CHALLENGE, 2) /* its answer; nonce, proof */                                                \
+    XX(HELLO, 1)     /* to a lower rank; nonce, signature */                                       \
+    XX(CHALLENGE, 2) /* its answer; nonce, proof, signature */                                     \
     XX(PROOF, 3)                                                                                   \
     XX(STATE, 4)   /* all of it, from the donor of the plan */                                     \
     XX(REDUCE, 5)  /* the sender's gradient of the receiver's slice */                             \

@@ -2,10 +2,13 @@
 /* group_greet.c - strangers become members: each proves the secret to the other before it is
  * believed */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "libedl/group_internal.h"
 #include "shared/macro.h"
+
+enum { LINE_BYTES = 120 };
 
 struct group_frame group_frame_of(const struct edl_group *group, enum group_frame_kind kind,
                                   uint64_t step, uint64_t bytes)
@@ -74,12 +77,63 @@ static bool difference(const struct edl_group *group, const struct group_frame *
     return false;
 }
 
+/* line_of - the one that begins at *text, without what no terminal shows; *text: the next one */
+static void line_of(const uint8_t **text, const uint8_t *end, char ret[LINE_BYTES])
+{
+    size_t n = 0;
+
+    for (; *text < end && **text != '\0' && **text != '\n'; ++*text)
+        if (n + 1 < LINE_BYTES)
+            ret[n++] = **text >= ' ' && **text < 0x7f ? (char)**text : '?';
+    ret[n] = '\0';
+    *text += *text < end && **text == '\n';
+}
+
+/* refuse_signature - by the first line that differs */
+static int refuse_signature(struct edl_group *group, const uint8_t *theirs, const char *who,
+                            const char *here)
+{
+    const uint8_t *a = theirs, *b = group->signature, *end_a = a + GROUP_SIGNATURE_BYTES,
+                  *end_b = b + GROUP_SIGNATURE_BYTES;
+    char line_a[LINE_BYTES], line_b[LINE_BYTES];
+
+    do {
+        line_of(&a, end_a, line_a);
+        line_of(&b, end_b, line_b);
+    } while (streq(line_a, line_b) && (*line_a != '\0' || *line_b != '\0'));
+    (void)edl_error_set(&group->error, -EINVAL, "%s trains with \"%s\", this rank%s%s with \"%s\"",
+                        who, line_a, *here != '\0' ? " on " : "", here, line_b);
+    (void)edl_error_remedy(&group->error,
+                           "choose nodes and options that are alike; of nodes alone, "
+                           "sums that are not exact will do");
+    return group_fail(group, -EINVAL);
+}
+
+/* has_my_signature - false: it is refused, or goes; *ret is what fits gives */
+static bool has_my_signature(struct edl_group *group, const struct group_frame *hello,
+                             const uint8_t *signature, int *ret)
+{
+    char who[GROUP_NODE_BYTES + 32];
+    const char *node = group->node_names[hello->rank];
+
+    if (memcmp(signature, group->signature, GROUP_SIGNATURE_BYTES) == 0)
+        return true;
+    (void)snprintf(who, sizeof who, "rank %u%s%s", hello->rank, *node != '\0' ? " on " : "", node);
+    *ret = is_older(group, &hello->hello)
+               ? GROUP_ABORTED
+               : refuse_signature(group, signature, who, group->node_names[group->rank]);
+    return false;
+}
+
 /* fits - whether the rank trains the same as this one. Where it does not, whoever has less of the
  * training fails: a newcomer with another program ends nobody. */
-static int fits(struct edl_group *group, const struct group_frame *hello)
+static int fits(struct edl_group *group, const struct group_frame *hello, const uint8_t *signature)
 {
     struct common differs;
+    int r;
 
+    if (!has_my_signature(group, hello, signature, &r))
+        return r;
     if (!difference(group, hello, &differs))
         return GROUP_WELL;
     if (is_older(group, &hello->hello))
@@ -161,6 +215,7 @@ static bool challenge(struct edl_group *group, struct group_greeting *p)
         return false;
     memcpy(p->out, p->meeting.acceptor_nonce, JOB_NONCE_BYTES);
     group_proof(group->secret, &p->meeting, true, p->out + JOB_NONCE_BYTES);
+    memcpy(p->out + JOB_NONCE_BYTES + JOB_PROOF_BYTES, group->signature, GROUP_SIGNATURE_BYTES);
     (void)group_link_put(&p->link, &f, p->out, f.bytes);
     p->is_challenged = true;
     return true;
@@ -195,7 +250,7 @@ static bool become_member(struct edl_group *group, struct group_greeting *p)
     }
     if (group->is_ready[k])
         return false;
-    if (fits(group, &p->hello) != GROUP_WELL)
+    if (fits(group, &p->hello, p->signature) != GROUP_WELL)
         return false;
     group->links[k] = p->link;
     p->link = (struct group_link){ .fd = -1 };
@@ -209,6 +264,7 @@ static bool take_hello(struct edl_group *group, struct group_greeting *p)
 {
     p->hello = p->link.frame;
     p->has_hello = true;
+    memcpy(p->signature, p->in + JOB_NONCE_BYTES, GROUP_SIGNATURE_BYTES);
     return (p->hello.kind == GROUP_HELLO || p->hello.kind == GROUP_FOLLOW) &&
            p->hello.job == group->job && p->hello.generation >= group->generation;
 }
@@ -250,6 +306,17 @@ void group_greet_all(struct edl_group *group)
 
 /* ---- dialling ---- */
 
+static void put_hello(const struct edl_group *group, struct group_greeting *g)
+{
+    memcpy(g->out, g->meeting.dialler_nonce, JOB_NONCE_BYTES);
+    memcpy(g->out + JOB_NONCE_BYTES, group->signature, GROUP_SIGNATURE_BYTES);
+}
+
+static const uint8_t *signature_of_challenge(const struct group_greeting *g)
+{
+    return g->in + JOB_NONCE_BYTES + JOB_PROOF_BYTES;
+}
+
 int group_dial(struct edl_group *group, unsigned rank, const struct edl_peer *peer)
 {
     struct group_greeting *g = &group->dials[rank];
@@ -279,7 +346,7 @@ int group_dial(struct edl_group *group, unsigned rank, const struct edl_peer *pe
     }
     if (r < 0)
         return GROUP_ABORTED;
-    memcpy(g->out, g->meeting.dialler_nonce, JOB_NONCE_BYTES);
+    put_hello(group, g);
     (void)group_link_put(&group->links[rank], &f, g->out, f.bytes);
     return GROUP_WELL;
 }
@@ -331,7 +398,7 @@ int group_dialled(struct edl_group *group, unsigned rank)
     (void)group_link_put(link, &f, g->out, f.bytes);
     if (group_link_send(link) < 0)
         return GROUP_ABORTED;
-    r = fits(group, &link->frame);
+    r = fits(group, &link->frame, signature_of_challenge(g));
     group->is_ready[rank] = r == GROUP_WELL;
     return r;
 }
@@ -350,10 +417,12 @@ int group_follow_dial(struct edl_group *group, const struct edl_peer *peer, unsi
                                                .generation = w->generation,
                                                .dialler = f.rank,
                                                .acceptor = rank } };
+    (void)snprintf(g->node, sizeof g->node, "a rank%s%.40s", *peer->node != '\0' ? " on " : "",
+                   peer->node);
     if (group->port >= peer->n_ports || group_nonce(g->meeting.dialler_nonce) < 0 ||
         group_link_dial(&w->link, peer->address, peer->ports[group->port]) < 0)
         return GROUP_ABORTED;
-    memcpy(g->out, g->meeting.dialler_nonce, JOB_NONCE_BYTES);
+    put_hello(group, g);
     (void)group_link_put(&w->link, &f, g->out, f.bytes);
     return GROUP_WELL;
 }
@@ -375,6 +444,8 @@ int group_follow_greet(struct edl_group *group)
     memcpy(g->meeting.acceptor_nonce, g->in, JOB_NONCE_BYTES);
     if (!group_proof_is(group->secret, &g->meeting, true, g->in + JOB_NONCE_BYTES))
         return -EACCES;
+    if (memcmp(signature_of_challenge(g), group->signature, GROUP_SIGNATURE_BYTES) != 0)
+        return refuse_signature(group, signature_of_challenge(g), g->node, "");
     if (difference(group, &w->link.frame, &differs))
         return -EINVAL; /* it is told when it meets the others, whom it is behind until then */
     group_proof(group->secret, &g->meeting, false, g->out);

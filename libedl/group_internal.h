@@ -21,7 +21,11 @@
 #include "libedl/group_proof.h"
 #include "shared/error.h"
 
-enum { GROUP_PENDING = GROUP_RANKS_MAX + 8, GROUP_SCRATCH_BYTES = 256 << 10 };
+enum {
+    GROUP_PENDING = GROUP_RANKS_MAX + 8,
+    GROUP_NODE_BYTES = 64,
+    GROUP_SCRATCH_BYTES = 256 << 10
+};
 
 /* What came of a part of the protocol. Below 0: an error, for the program. */
 enum { GROUP_ABORTED = 0, GROUP_WELL = 1 };
@@ -39,12 +43,16 @@ enum group_point {
     GROUP_POINTS
 };
 
+enum { GROUP_GREETING_BYTES = JOB_NONCE_BYTES + JOB_PROOF_BYTES + GROUP_SIGNATURE_BYTES };
+
 /* A connection that may become a link, or a link that was dialled. */
 struct group_greeting {
     struct group_link link; /* of one that was accepted */
     struct group_frame hello;
     struct group_meeting meeting;
-    uint8_t out[JOB_NONCE_BYTES + JOB_PROOF_BYTES], in[JOB_NONCE_BYTES + JOB_PROOF_BYTES];
+    uint8_t out[GROUP_GREETING_BYTES], in[GROUP_GREETING_BYTES];
+    uint8_t signature[GROUP_SIGNATURE_BYTES]; /* of one that was accepted */
+    char node[GROUP_NODE_BYTES];              /* of one that is followed: "a rank on node-1" */
     bool has_hello, is_challenged;
     uint64_t age; /* the oldest gives way */
 };
@@ -109,6 +117,7 @@ struct edl_group {
     struct edl_group_part *parts; /* owned; the bytes are the program's */
     size_t n_parts, state_bytes;
     uint8_t secret[JOB_SECRET_BYTES];
+    uint8_t signature[GROUP_SIGNATURE_BYTES];
     int listen_fd;
     int window_fd, readers_fd;   /* -1: nobody reads it */
     int askers[GROUP_RANKS_MAX]; /* for the window, whose proof is not here yet */
@@ -124,6 +133,7 @@ struct edl_group {
     struct group_link links[GROUP_RANKS_MAX];
     bool awaits[GROUP_RANKS_MAX];   /* something of it: polled */
     bool is_ready[GROUP_RANKS_MAX]; /* each proved the secret to the other */
+    char node_names[GROUP_RANKS_MAX][GROUP_NODE_BYTES];
     struct group_hello hellos[GROUP_RANKS_MAX];
     struct group_view views[GROUP_RANKS_MAX];
     struct group_greeting dials[GROUP_RANKS_MAX], pending[GROUP_PENDING];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group_meet.c - the next generation: its members, and the newest state for all */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "libedl/group_internal.h"
@@ -75,6 +76,8 @@ static int begin_generation(struct edl_group *group, const struct edl_world *wor
     group->n = (unsigned)world->size;
     group->rank = (unsigned)world->rank;
     group->reforms = false;
+    for (unsigned k = 0; k < group->n; k++)
+        (void)snprintf(group->node_names[k], sizeof group->node_names[k], "%s", world->members[k].node);
     memset(group->is_ready, 0, sizeof group->is_ready);
     memset(group->awaits, 0, sizeof group->awaits);
     begin_nodes(group);

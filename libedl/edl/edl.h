@@ -420,6 +420,7 @@ struct edl_group_part {
 
 #define EDL_GROUP_MICRO_BATCHES_MAX 128
 #define EDL_GROUP_RANKS_MAX 64
+#define EDL_GROUP_SIGNATURE_BYTES_MAX 1023
 
 struct edl_group_options {
     uint64_t micro_batches; /* of each step */
@@ -435,6 +436,10 @@ struct edl_group_options {
     uint64_t port;     /* which of the process's ports the group takes; 0: the first */
     uint64_t alive_us; /* the longest time between two calls of the group: edl_alive is told, and a
                           rank that is frozen is replaced; 0: not told */
+    /* what must be the same in all ranks, a line each: "kernels avx2\n"; NULL or "": nothing. A
+     * rank with another text is refused by the first line that differs, and edl_group_begin gives
+     * -EINVAL. It is copied. */
+    const char *signature;
 };
 
 struct edl_group_step {
@@ -451,6 +456,7 @@ struct edl_group_step {
  * The role of the process needs one port. Nobody is met before edl_group_begin. */
 EDL_API int edl_group_new(struct edl_client *client, const struct edl_group_options *options,
                           struct edl_group **ret);
+/* edl_group_free - takes the promise of edl_alive back; NULL is fine; returns NULL */
 EDL_API struct edl_group *edl_group_free(struct edl_group *group);
 
 /* edl_group_error - what was wrong with the last call that failed; never NULL */

@@ -104,11 +104,13 @@ static struct edl_world *world_of(const struct note *note)
     world->members = members;
     for (unsigned k = 0; k < note->n; k++) {
         uint16_t *port = xcalloc(1, sizeof *port);
+        char node[16];
 
         *port = note->ports[k];
+        (void)snprintf(node, sizeof node, "node-%u", k);
         members[k] = (struct edl_peer){ .role = xstrdup(""),
                                         .rank = k,
-                                        .node = xstrdup(""),
+                                        .node = xstrdup(node),
                                         .address = xstrdup("127.0.0.1"),
                                         .ports = port,
                                         .n_ports = 1,
@@ -238,6 +240,8 @@ static int be_rank(int fd, const struct cluster_plan *plan, bool odd, unsigned n
     own.micro_batches += odd ? plan->other_batches : 0;
     model = cluster_model_new(&own);
     cluster_options(model, &options);
+    options.signature =
+        odd && plan->other_signature ? "network 7\nkernels avx2\n" : "network 7\nkernels avx512f\n";
     m.port = port_of(listen_fd);
     r = group_new(&members, &options, 42, secret, listen_fd, &group);
     if (r == 0) {
@@ -427,7 +431,7 @@ static void act(struct cluster *c)
     if (c->left.joins > 0 && (n_running(c) < 2 || random_below(&c->random, 2) == 0)) {
         c->left.joins--;
         c->result->n_joined++;
-        start(c, c->plan->other_batches > 0);
+        start(c, c->plan->other_batches > 0 || c->plan->odd_joins);
         return;
     }
     if (p == NULL || n_running(c) < 2)
@@ -577,7 +581,7 @@ void cluster_run(const struct cluster_plan *plan, struct cluster_result *ret)
     *c = (struct cluster){ .plan = plan, .result = ret, .random = plan->seed, .left = *plan };
     c->next_act = 1 + (unsigned)random_below(&c->random, 20);
     for (unsigned k = 0; k < plan->ranks; k++)
-        start(c, plan->other_batches == 0 && k + 1 == plan->ranks);
+        start(c, plan->other_batches == 0 && !plan->odd_joins && k + 1 == plan->ranks);
     while (n_running(c) > 0) {
         struct pollfd fds[CLUSTER_PROCESSES];
         int r;

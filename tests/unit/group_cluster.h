@@ -34,6 +34,8 @@ struct cluster_plan {
     bool blind;                    /* nobody can read the memory of the last rank */
     unsigned other_batches;        /* newcomers have so many more micro-batches */
     bool other_secret;             /* the last rank has another secret */
+    bool other_signature;          /* the last rank has another signature */
+    bool odd_joins;                /* those that come have it, in place of the last rank */
     bool cut_off;                  /* behind step 1 nothing answers once about the generation */
     bool follow;                   /* newcomers follow before they arrive */
     unsigned bad_step;             /* in this step rank 0 has a gradient that is no number */

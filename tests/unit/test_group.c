@@ -411,6 +411,41 @@ TEST(test_a_newcomer_with_other_options_ends_nobody)
     assert_int_equal(result.n_finished, plan.ranks);
 }
 
+TEST(test_ranks_that_compute_otherwise_are_told)
+{
+    struct cluster_plan plan = usual;
+    struct cluster_result result;
+
+    plan.ranks = 2;
+    plan.other_signature = true;
+    result = run(plan);
+    assert_int_equal(result.n_finished, 0);
+    assert_non_null(strstr(result.error, "kernels avx2"));
+    assert_non_null(strstr(result.error, "kernels avx512f"));
+    assert_non_null(strstr(result.error, "node-0"));
+    assert_non_null(strstr(result.error, "node-1"));
+    assert_null(strstr(result.error, "network 7"));
+}
+
+TEST(test_a_newcomer_that_computes_otherwise_ends_nobody)
+{
+    for (int follow = 0; follow < 2; follow++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.other_signature = plan.odd_joins = true;
+        plan.joins = 1;
+        plan.follow = follow;
+        result = run(plan);
+        assert_int_equal(result.n_restarted, 1); /* the newcomer */
+        result.n_restarted = 0;
+        assert_as_alone(&plan, &result);
+        assert_int_equal(result.n_finished, 3);
+        assert_non_null(strstr(result.error, "with \"kernels avx512f\", this rank"));
+        assert_int_equal(result.n_followed, 0);
+    }
+}
+
 TEST(test_a_stranger_without_the_secret_is_no_rank)
 {
     struct cluster_plan plan = usual;
