@@ -16,6 +16,7 @@
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                             \
     !defined(EDL_NO_MULTIVERSION)
 #define EDL_MULTIVERSION __attribute__((target_clones("avx512f", "avx2", "default")))
+#define EDL_MULTIVERSIONED
 #else
 #define EDL_MULTIVERSION
 #endif

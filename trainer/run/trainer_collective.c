@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kernels/cpu_kind.h"
 #include "kernels/kernels.h"
 #include "libedl/edl/edl.h"
 #include "shared/cleanup.h"
@@ -27,6 +28,7 @@
 #include "trainer/learn/group_member.h"
 #include "trainer/model/model_file.h"
 #include "trainer/network/network.h"
+#include "trainer/run/group_signature.h"
 #include "trainer/run/network_local.h"
 #include "trainer/run/network_study.h"
 #include "trainer/server/checkpoint.h"
@@ -34,8 +36,7 @@
 #define FIRST_BATCHES 4 /* for the averages that a network keeps, before there is one */
 #define CHECKPOINT_US (10 * USEC_PER_SEC)
 #define ALIVE_US (3 * USEC_PER_SEC) /* at least, between two calls of the group */
-#define ALIVE_TRIES 3
-#define ALIVE_MICRO_BATCHES 10 /* and so many micro-batches long */
+#define ALIVE_MICRO_BATCHES 10      /* and so many micro-batches long */
 
 struct training {
     struct study study;
@@ -45,8 +46,9 @@ struct training {
     struct edl_group *group;
     uint64_t steps; /* of the whole training */
     uint64_t rank, generation;
-    uint64_t alive_us; /* the longest time between two calls of the group */
-    bool leaves;       /* told to stop */
+    const char *device; /* the back-end's name */
+    uint64_t alive_us;  /* the longest time between two calls of the group */
+    bool leaves;        /* told to stop */
     char model[PATH_MAX], checkpoint[PATH_MAX],
         next[PATH_MAX]; /* "": none is kept; the next one lies
                            beside it until it is stable */
@@ -134,6 +136,7 @@ static int open_member(struct training *t, struct edl_error *error)
             "sums are exact, but gradients on %s are not the same twice: the model has other "
             "bits each time",
             config.backend->name);
+    t->device = config.backend->name;
     config.micro_batches = (uint32_t)micro_batches;
     config.micro_batch = (uint32_t)(batch / micro_batches);
     r = group_member_new(&config, &t->member, error);
@@ -171,8 +174,33 @@ static int measure_alive(struct training *t, struct edl_error *error)
     return r;
 }
 
+static void sign(const struct training *t, char ret[EDL_GROUP_SIGNATURE_BYTES_MAX + 1])
+{
+    const uint64_t micro_batches = group_member_micro_batches(t->member);
+    struct group_settings settings = { .network = t->study.network->name,
+                                       .text = t->study.file.text,
+                                       .text_bytes = t->study.file.size,
+                                       .declaration = &t->study.declaration,
+                                       .samples = sample_set_n(t->study.data.train),
+                                       .passes = study_passes(&t->study),
+                                       .micro_batch = study_batch(&t->study) / micro_batches,
+                                       .micro_batches = micro_batches,
+                                       .shuffles = study_shuffles(&t->study),
+                                       .batch_rule = "constant" };
+    char blas[100];
+
+    if (t->job->exact > 0) {
+        cpu_kind_blas(blas, sizeof blas);
+        settings.device = t->device;
+        settings.kernels = cpu_kind_kernels();
+        settings.blas = blas;
+    }
+    group_signature(&settings, ret);
+}
+
 static int open_group(struct training *t, struct edl_error *error)
 {
+    char signature[EDL_GROUP_SIGNATURE_BYTES_MAX + 1];
     uint64_t n_buckets, n_parts;
     const struct group_member_bucket *buckets = group_member_buckets(t->member, &n_buckets);
     const struct group_member_part *parts = group_member_parts(t->member, &n_parts);
@@ -187,9 +215,11 @@ static int open_group(struct training *t, struct edl_error *error)
                                                .step = group_member_place(t->member).steps,
                                                .steps = t->steps,
                                                .exact = t->job->exact > 0,
-                                               .alive_us = t->client != NULL ? t->alive_us : 0 };
+                                               .alive_us = t->client != NULL ? t->alive_us : 0,
+                                               .signature = signature };
     int r;
 
+    sign(t, signature);
     for (uint64_t i = 0; i < n_buckets; i++)
         named[i] = (struct edl_group_bucket){ buckets[i].name, buckets[i].n_values };
     for (uint64_t i = 0; i < n_parts; i++)
@@ -398,15 +428,6 @@ static int take_step(struct training *t, const struct edl_group_step *step, stru
     return 0;
 }
 
-/* Behind the last step nobody waits for this rank: it may be silent while it measures and saves. */
-static void leave_group(struct training *t)
-{
-    t->group = edl_group_free(t->group);
-    for (int i = 0; i < ALIVE_TRIES && t->client != NULL; i++)
-        if (edl_alive(t->client, 0) >= 0)
-            return;
-}
-
 static int train(struct training *t, struct edl_error *error)
 {
     struct edl_group_step step = { 0 };
@@ -422,7 +443,7 @@ static int train(struct training *t, struct edl_error *error)
     }
     if (r < 0)
         return failed(t, r, error);
-    leave_group(t);
+    t->group = edl_group_free(t->group); /* this rank may be silent while it measures and saves */
     look_at_writer(t, 0);
     publish(t, step.stable);
     progress_end(&t->study.progress);
