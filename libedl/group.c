@@ -103,6 +103,8 @@ static int read_options(struct edl_group *group, const struct edl_group_options 
     if (o->signature != NULL)
         memcpy(group->signature, o->signature, strlen(o->signature));
     group->micro_batches = o->micro_batches;
+    group->micro_batches_of = o->micro_batches_of;
+    group->micro_batches_userdata = o->userdata;
     group->steps = o->steps;
     group->applied = group->stable = o->step;
     group->exact = o->exact != 0;
@@ -306,6 +308,9 @@ static void show_step(struct edl_group *group, struct edl_group_step *ret)
                                     .size = group->n,
                                     .step = group->applied + (group->is_over ? 0 : 1),
                                     .stable = group->stable,
+                                    .micro_batches = group->follow.has_sum
+                                                         ? group->follow.micro_batches
+                                                         : group->micro_batches,
                                     .state_came = group->state_came,
                                     .n_values = group->n_values,
                                     .gradient = group->work };
@@ -474,6 +479,11 @@ int edl_group_commit(struct edl_group *group)
     if (group->any_leaves)
         group_abort(group);
     return 0;
+}
+
+void edl_group_end(struct edl_group *group)
+{
+    group->steps = group->applied;
 }
 
 void edl_group_leave(struct edl_group *group)

@@ -62,12 +62,14 @@ struct common {
 static bool difference(const struct edl_group *group, const struct group_frame *hello,
                        struct common *ret)
 {
-    const struct common rows[] = {
-        { "values in a gradient", hello->values, group->n_values },
-        { "bytes of state", hello->state_bytes, group->state_bytes },
-        { "micro-batches", hello->hello.micro_batches, group->micro_batches },
-        { "as exact (0: no, 2: yes)", hello->flags & GROUP_EXACT, group->exact ? GROUP_EXACT : 0 }
-    };
+    /* a newcomer does not know yet how many ranks there are */
+    const bool any = group->follow.is_newcomer && group->micro_batches_of != NULL;
+    const uint64_t theirs = hello->hello.micro_batches;
+    const struct common rows[] = { { "values in a gradient", hello->values, group->n_values },
+                                   { "bytes of state", hello->state_bytes, group->state_bytes },
+                                   { "micro-batches", theirs, any ? theirs : group->micro_batches },
+                                   { "as exact (0: no, 2: yes)", hello->flags & GROUP_EXACT,
+                                     group->exact ? GROUP_EXACT : 0 } };
 
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         if (rows[i].theirs != rows[i].ours) {
@@ -450,6 +452,7 @@ int group_follow_greet(struct edl_group *group)
         return -EINVAL; /* it is told when it meets the others, whom it is behind until then */
     group_proof(group->secret, &g->meeting, false, g->out);
     (void)group_link_put(&w->link, &f, g->out, f.bytes);
+    w->micro_batches = w->link.frame.hello.micro_batches;
     w->is_proved = true;
     r = group_link_send(&w->link);
     return r < 0 ? r : 1;

@@ -98,7 +98,7 @@ struct group_follow {
 
     /* the newcomer */
     bool is_tried, is_newcomer, is_proved, has_sum, is_level;
-    uint64_t generation, identity, heard_us;
+    uint64_t generation, identity, heard_us, micro_batches;
     struct group_greeting greeting;
 };
 
@@ -110,6 +110,8 @@ struct edl_group {
     struct group_members members;
     bool is_alone;
     uint64_t job, micro_batches, steps, alive_us;
+    uint64_t (*micro_batches_of)(void *userdata, uint64_t ranks);
+    void *micro_batches_userdata;
     bool exact;
     size_t port;
     struct edl_group_bucket *buckets; /* owned, names too */

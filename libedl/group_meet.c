@@ -60,6 +60,27 @@ static void begin_nodes(struct edl_group *group)
     group_nodes_apart(group->n, &group->nodes);
 }
 
+/* plan_batch - the micro-batches of a step, by the ranks that there are. A gradient that was kept
+ * of a step with others cannot be completed. */
+static int plan_batch(struct edl_group *group)
+{
+    uint64_t n;
+
+    if (group->micro_batches_of == NULL)
+        return GROUP_WELL;
+    n = group->micro_batches_of(group->micro_batches_userdata, group->n);
+    if (n == 0 || n > GROUP_MICRO_BATCHES_MAX) {
+        (void)edl_error_set(&group->error, -EINVAL,
+                            "micro-batches of a step with ranks: %u: %llu; 1 to %d are possible",
+                            group->n, (unsigned long long)n, GROUP_MICRO_BATCHES_MAX);
+        return group_fail(group, -EINVAL);
+    }
+    if (n != group->micro_batches)
+        group_drop_gradient(group);
+    group->micro_batches = n;
+    return GROUP_WELL;
+}
+
 static int begin_generation(struct edl_group *group, const struct edl_world *world)
 {
     struct group_members *m = &group->members;
@@ -86,7 +107,7 @@ static int begin_generation(struct edl_group *group, const struct edl_world *wor
     if (r < 0)
         return members_failed(group, r);
     group_at(group, GROUP_AT_JOINED);
-    r = GROUP_WELL;
+    r = plan_batch(group);
     for (unsigned k = 0; r == GROUP_WELL && k < group->rank; k++)
         r = group_dial(group, k, &world->members[k]);
     return r;
@@ -376,11 +397,14 @@ static int catch_up(struct edl_group *group)
 /* meet_alone - a group of one, without a scheduler */
 static int meet_alone(struct edl_group *group)
 {
+    int r;
+
     group->generation++;
     group->n = 1;
     group->rank = 0;
     begin_nodes(group);
-    return catch_up(group);
+    r = plan_batch(group);
+    return r == GROUP_WELL ? catch_up(group) : r;
 }
 
 int group_meet(struct edl_group *group)

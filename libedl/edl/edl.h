@@ -424,6 +424,10 @@ struct edl_group_part {
 
 struct edl_group_options {
     uint64_t micro_batches; /* of each step */
+    /* micro_batches_of - how many a step has while there are so many ranks, the same in each of
+     * them; NULL: micro_batches always */
+    uint64_t (*micro_batches_of)(void *userdata, uint64_t ranks);
+    void *userdata; /* of it */
     /* the gradient: f32 values, one bucket after the other */
     const struct edl_group_bucket *buckets;
     uint64_t n_buckets;
@@ -431,7 +435,7 @@ struct edl_group_options {
     const struct edl_group_part *state;
     uint64_t n_parts;
     uint64_t step;     /* the last one that is in the state, as of a checkpoint; 0: none */
-    uint64_t steps;    /* the last one of the training; 0: it ends by edl_group_leave alone */
+    uint64_t steps;    /* the last one of the training; 0: edl_group_end tells it */
     int exact;         /* not 0: a sum has the same bits whatever ranks there are (edl(3)) */
     uint64_t port;     /* which of the process's ports the group takes; 0: the first */
     uint64_t alive_us; /* the longest time between two calls of the group: edl_alive is told, and a
@@ -447,6 +451,7 @@ struct edl_group_step {
                                         them: nothing to take, the sum is theirs */
     uint64_t step;                   /* which is computed now, from 1 */
     uint64_t stable;                 /* the last one that all ranks have */
+    uint64_t micro_batches;          /* of this step */
     int state_came;                  /* not 0: the state was taken from another rank just now */
     uint64_t n_values;
     float *gradient; /* the group's */
@@ -480,6 +485,10 @@ EDL_API int edl_group_commit(struct edl_group *group);
 /* edl_group_leave - this rank ends behind a step, together with its peers' leave to go on: the next
  * edl_group_begin but one gives 0. Safe in a signal handler. */
 EDL_API void edl_group_leave(struct edl_group *group);
+
+/* edl_group_end - the state has the last step of the training: each rank says so behind that step,
+ * or when a state came that has it, before its next edl_group_begin, which gives 0 */
+EDL_API void edl_group_end(struct edl_group *group);
 
 /* Collectives between edl_group_begin and edl_group_commit, the same ones in the same order in each
  * rank. 1; 0: a rank was lost, begin again.

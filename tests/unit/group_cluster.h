@@ -37,8 +37,9 @@ struct cluster_plan {
     bool other_signature;          /* the last rank has another signature */
     bool odd_joins;                /* those that come have it, in place of the last rank */
     bool cut_off;                  /* behind step 1 nothing answers once about the generation */
-    bool follow;                   /* newcomers follow before they arrive */
-    unsigned bad_step;             /* in this step rank 0 has a gradient that is no number */
+    bool linear;       /* micro_batches of each rank, and edl_group_end in place of steps */
+    bool follow;       /* newcomers follow before they arrive */
+    unsigned bad_step; /* in this step rank 0 has a gradient that is no number */
 };
 
 struct cluster_result {

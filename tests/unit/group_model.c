@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group_model.c - a training whose gradients follow from values, step and micro-batch */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -73,6 +74,13 @@ void cluster_model_free(struct cluster_model *m)
     free(m);
 }
 
+static uint64_t micro_batches_of(void *userdata, uint64_t ranks)
+{
+    const struct cluster_model *m = userdata;
+
+    return m->plan.micro_batches * ranks;
+}
+
 void cluster_options(struct cluster_model *m, struct edl_group_options *ret)
 {
     *ret = (struct edl_group_options){ .micro_batches = m->plan.micro_batches,
@@ -80,7 +88,9 @@ void cluster_options(struct cluster_model *m, struct edl_group_options *ret)
                                        .n_buckets = 2,
                                        .state = m->parts,
                                        .n_parts = 2,
-                                       .steps = m->plan.steps,
+                                       .micro_batches_of = m->plan.linear ? micro_batches_of : NULL,
+                                       .userdata = m,
+                                       .steps = m->plan.linear ? 0 : m->plan.steps,
                                        .exact = m->plan.exact };
 }
 
@@ -94,6 +104,13 @@ int cluster_train(struct edl_group *group, struct cluster_model *m, cluster_told
 
     while ((r = edl_group_begin(group, &step)) == 1) {
         step.state_came = came |= step.state_came;
+        if (m->plan.linear && step.step > m->plan.steps) { /* the last state came */
+            edl_group_end(group);
+            continue;
+        }
+        if (m->plan.linear && step.rank != EDL_NO_RANK &&
+            step.micro_batches != m->plan.micro_batches * step.size)
+            return -ERANGE;
         while ((t = edl_group_take(group, &mb)) == 1) {
             add_gradient(m, step.step, mb, step.gradient);
             if (step.step == m->plan.bad_step && step.rank == 0)
@@ -105,7 +122,11 @@ int cluster_train(struct edl_group *group, struct cluster_model *m, cluster_told
         if (r == 0)
             continue;
         move(m, sum);
+        if (m->plan.linear)
+            m->slots[0] += (float)step.micro_batches; /* of each rank the same number */
         (void)edl_group_commit(group);
+        if (m->plan.linear && step.step == m->plan.steps)
+            edl_group_end(group);
         told(userdata, &step, hash_of(m));
         came = 0;
     }

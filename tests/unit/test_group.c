@@ -359,6 +359,27 @@ TEST(test_a_follower_and_its_member_may_die)
     }
 }
 
+TEST(test_the_batch_follows_the_ranks)
+{
+    for (int follow = 0; follow < 2; follow++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.linear = true;
+        plan.micro_batches = 3;
+        plan.ranks = 2;
+        plan.follow = follow;
+        plan.joins = 3;
+        plan.leaves = 2;
+        plan.kills = 4;
+        plan.steps = 400;
+        result = run(plan); /* all ranks have the same bits, and no step is left out */
+        assert_int_equal(result.last_stable, plan.steps);
+        assert_int_equal(result.n_restarted, 0);
+        assert_int_equal(result.n_joined, 3);
+    }
+}
+
 TEST(test_a_frozen_rank_is_waited_for_or_replaced)
 {
     struct cluster_plan plan = usual;
