@@ -58,9 +58,9 @@ static uint64_t samples_of(const struct batch_rules *rules, uint32_t n, uint32_t
     }
 }
 
-struct batch_plan batch_plan(const struct batch_rules *rules, uint32_t n, uint32_t best)
+static struct batch_plan plan_of(const struct batch_rules *rules, uint32_t n,
+                                 uint32_t micro_batches)
 {
-    const uint32_t micro_batches = (uint32_t)(samples_of(rules, n, best) / rules->micro_batch);
     const double times = (double)micro_batches * rules->micro_batch / rules->start;
 
     return (struct batch_plan){
@@ -70,6 +70,16 @@ struct batch_plan batch_plan(const struct batch_rules *rules, uint32_t n, uint32
         .idle = n > micro_batches ? n - micro_batches : 0,
         .factor = rules->rule == BATCH_GOODPUT ? sqrt(times) : times,
     };
+}
+
+struct batch_plan batch_plan(const struct batch_rules *rules, uint32_t n, uint32_t best)
+{
+    return plan_of(rules, n, (uint32_t)(samples_of(rules, n, best) / rules->micro_batch));
+}
+
+struct batch_plan batch_plan_of(const struct batch_rules *rules, uint32_t micro_batches)
+{
+    return plan_of(rules, 1, micro_batches);
 }
 
 double batch_factor(const struct batch_rules *rules, double from, double to, uint64_t steps)

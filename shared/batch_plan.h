@@ -53,6 +53,9 @@ int batch_rules_check(const struct batch_rules *rules, struct edl_error *error);
  * known yet, start) */
 struct batch_plan batch_plan(const struct batch_rules *rules, uint32_t n, uint32_t best);
 
+/* batch_plan_of - the same of V micro-batches, of one rank */
+struct batch_plan batch_plan_of(const struct batch_rules *rules, uint32_t micro_batches);
+
 /* batch_factor - of the rate in a step, so many steps (from 0) behind the change from one factor to
  * another */
 double batch_factor(const struct batch_rules *rules, double from, double to, uint64_t steps);

@@ -52,6 +52,8 @@ TEST(test_linear)
         assert_int_equal(plan.micro_batches, batch[i] / 32);
         assert_int_equal(plan.idle, 0);
         assert_near(plan.factor, factor[i]);
+        assert_near(batch_plan_of(&linear, plan.micro_batches).factor, factor[i]);
+        assert_int_equal(batch_plan_of(&linear, plan.micro_batches).batch, batch[i]);
         assert_near(batch_factor(&linear, 1, plan.factor, 0), at_once[i]);
         assert_near(batch_factor(&linear, 1, plan.factor, 99), factor[i]);
         assert_near(batch_factor(&linear, 1, plan.factor, 12345), factor[i]);

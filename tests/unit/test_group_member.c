@@ -33,6 +33,8 @@ struct group {
     struct group_member *members[MEMBERS_MAX];
     uint32_t n;
     uint32_t last_samples;
+    struct batch_rules rules; /* all 0: constant */
+    uint32_t v;               /* micro-batches of a step; 0: V */
 };
 
 static uint64_t values_of(const struct group_member *member)
@@ -62,12 +64,13 @@ static void copy_state(const struct group_member *from, struct group_member *to)
 
 static void join(struct group *g)
 {
+    const struct batch_rules constant = { BATCH_CONSTANT, MICRO, V * MICRO, 0, 0 };
+    const struct batch_rules rules = g->rules.micro_batch > 0 ? g->rules : constant;
     const struct group_member_config config = { .network = g->network,
                                                 .backend = backend_cpu(),
                                                 .declaration = &g->declaration,
                                                 .samples = g->samples,
-                                                .micro_batch = MICRO,
-                                                .micro_batches = V,
+                                                .rules = rules,
                                                 .seed = 5 };
 
     assert_true(g->n < MEMBERS_MAX);
@@ -89,11 +92,14 @@ static void step(struct group *g, uint64_t number)
     static int64_t sums[VALUES_MAX];
     static float gradient[VALUES_MAX], sum[VALUES_MAX];
     const uint64_t values = values_of(g->members[0]);
+    const uint32_t v = g->v > 0 ? g->v : V;
 
+    for (uint32_t i = 0; i < g->n && g->v > 0; i++)
+        group_member_begin(g->members[i], v);
     memset(sums, 0, sizeof sums);
     g->last_samples = 0;
-    for (uint64_t i = 0; i < V; i++) {
-        const uint64_t m = g->n > 1 ? (i + number) % V : i; /* in any order */
+    for (uint64_t i = 0; i < v; i++) {
+        const uint64_t m = g->n > 1 ? (i + number) % v : i; /* in any order */
         uint32_t n;
 
         memset(gradient, 0, sizeof gradient);
@@ -139,7 +145,7 @@ static uint8_t *train(const struct network *network, const struct sample_set *sa
     assert_int_equal(network_declaration(network, 1, &g.declaration, NULL), 0);
     for (uint32_t i = 0; i < MAX_OF(n_members, 1u); i++)
         join(&g);
-    steps = group_member_steps(g.members[0], 2);
+    steps = 2 * ((SAMPLES + V * MICRO - 1) / (V * MICRO));
     assert_int_equal(steps, 2 * ((SAMPLES + MICRO * V - 1) / (MICRO * V)));
     for (uint64_t s = 0; s < steps; s++) {
         if (n_members == 0 && (s == 1 || s == 3))
@@ -243,6 +249,99 @@ TEST(test_averages)
     (void)network_free(network);
 }
 
+/* With any batches, and members that come between them, each record is trained once in an epoch. */
+TEST(test_each_record_once_while_the_batch_changes)
+{
+    static const uint32_t sizes[] = { 4, 8, 12, 4, 1, 7, 16 };
+    struct network *network = chain_network("embedding=5 hidden=7 dropout=0.3");
+    struct sample_set *samples = chain_set(network, SAMPLES, 2);
+    struct group g = { .network = network,
+                       .samples = samples,
+                       .rules = { BATCH_LINEAR, MICRO, V * MICRO, 16 * MICRO, 3 } };
+    uint64_t trained = 0;
+
+    assert_int_equal(network_declaration(network, 1, &g.declaration, NULL), 0);
+    join(&g);
+    for (uint64_t s = 0; s < 40; s++) {
+        g.v = sizes[s % ELEMENTS(sizes)];
+        if (s == 3 || s == 9)
+            join(&g); /* it has the place, and how far the rate is, from another */
+        if (s == 12)
+            leave(&g);
+        step(&g, s);
+        trained += g.last_samples;
+        for (uint32_t i = 0; i < g.n; i++) {
+            const struct group_member_place place = group_member_place(g.members[i]);
+
+            assert_int_equal(place.epoch * SAMPLES + place.place, trained);
+            assert_int_equal(group_member_micro_batches(g.members[i]), g.v);
+        }
+    }
+    assert_true(trained > 10 * SAMPLES);
+    for (uint32_t i = 1; i < g.n; i++) { /* the same bits */
+        size_t n, n_other;
+        uint8_t *one = state_of(g.members[0], &n), *other = state_of(g.members[i], &n_other);
+
+        assert_int_equal(n, n_other);
+        assert_memory_equal(one, other, n);
+        free(one);
+        free(other);
+    }
+    while (g.n > 0)
+        leave(&g);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+/* linear_as_by_hand - twice the batch by the rule makes the values that a user gets who writes it
+ * and these rates */
+static void linear_as_by_hand(enum optimizer_method method, float rate_times)
+{
+    struct network *network = chain_network("embedding=5 hidden=7 dropout=0");
+    struct sample_set *samples = chain_set(network, SAMPLES, 2);
+    struct group rule = { .network = network,
+                          .samples = samples,
+                          .rules = { BATCH_LINEAR, MICRO, V * MICRO, 8 * V * MICRO, 0 },
+                          .v = 2 * V };
+    struct group hand = { .network = network,
+                          .samples = samples,
+                          .rules = { BATCH_CONSTANT, MICRO, 2 * V * MICRO, 0, 0 },
+                          .v = 2 * V };
+    assert_int_equal(network_declaration(network, 1, &rule.declaration, NULL), 0);
+    rule.declaration.optimizer = optimizer_default(method);
+    rule.declaration.optimizer.learning_rate = 0.03125F;
+    rule.declaration.optimizer.l2_rate = method == OPTIMIZER_ADAM ? 0 : 0.125F;
+    rule.declaration.optimizer.clipping = 0.5F;
+    hand.declaration = rule.declaration;
+    hand.declaration.optimizer.learning_rate *= rate_times;
+    hand.declaration.optimizer.l2_rate *= 2;
+    hand.declaration.optimizer.clipping *= 2;
+    join(&rule);
+    join(&hand);
+    for (uint64_t s = 0; s < 6; s++) {
+        uint64_t n;
+        const struct group_member_part *by_rule, *by_hand;
+
+        step(&rule, s);
+        step(&hand, s);
+        by_rule = group_member_parts(rule.members[0], &n);
+        by_hand = group_member_parts(hand.members[0], &n);
+        assert_memory_equal(by_rule[0].bytes, by_hand[0].bytes, by_rule[0].n_bytes);
+    }
+    leave(&rule);
+    leave(&hand);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+TEST(test_rates_follow_the_batch)
+{
+    linear_as_by_hand(OPTIMIZER_MOMENTUM, 1);
+    linear_as_by_hand(OPTIMIZER_ADAGRAD, 2);
+    linear_as_by_hand(OPTIMIZER_RMSPROP, 2);
+    linear_as_by_hand(OPTIMIZER_ADAM, 2);
+}
+
 TEST(test_refused)
 {
     struct network *network = chain_network("");
@@ -252,14 +351,13 @@ TEST(test_refused)
                                           .backend = backend_cpu(),
                                           .declaration = &declaration,
                                           .samples = samples,
-                                          .micro_batch = 0,
-                                          .micro_batches = 1 };
+                                          .rules = { BATCH_CONSTANT, 0, 1, 0, 0 } };
     struct group_member *member = NULL;
     struct edl_error error = { 0 };
 
     assert_int_equal(network_declaration(network, 1, &declaration, NULL), 0);
     assert_int_equal(group_member_new(&config, &member, &error), -EINVAL);
-    assert_non_null(strstr(error.text, "1 micro-batches of 0"));
+    assert_non_null(strstr(error.text, "a batch of 1 in micro-batches of 0"));
     assert_null(member);
     (void)sample_set_free(samples);
     (void)network_free(network);

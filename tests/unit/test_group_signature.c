@@ -93,6 +93,12 @@ TEST(test_each_setting_has_a_line)
     s.batch_rule = "linear";
     assert_string_equal(differs(&s), "batch");
     s = usual();
+    s.most = 512;
+    assert_string_equal(differs(&s), "batch");
+    s = usual();
+    s.warm_up = 10;
+    assert_string_equal(differs(&s), "batch");
+    s = usual();
     declaration.seed = 8;
     assert_string_equal(differs(&s), "seed");
 }

@@ -18,6 +18,7 @@ struct table {
     struct shard_shape shape;
     const struct optimizer_kind *kind;
     struct rate rate;
+    double rate_factor;
     struct optimizer_step steps[DECLARATION_PARAMS_MAX]; /* of each parameter, as of this push */
     uint64_t updates, samples;
     bool awaits_values;
@@ -93,6 +94,7 @@ static int prepare_optimizer(struct table *table, struct edl_error *error)
     bool velocity = false;
 
     table->kind = optimizer_kind(spec->method);
+    table->rate_factor = 1;
     for (uint32_t p = 0; p < d->n_params; p++) {
         table->steps[p] = optimizer_param_step(spec, &d->params[p]);
         velocity = velocity || optimizer_has_velocity(spec, &d->params[p]);
@@ -109,7 +111,21 @@ static void set_rates(struct table *table, uint32_t pass)
     const double rate = follows ? rate_at(&table->rate, table->samples, pass) : table->rate.base;
 
     for (uint32_t p = 0; p < table->shape.n_params; p++)
-        table->steps[p].rate = rate * (double)table->declaration.params[p].learning_rate;
+        table->steps[p].rate =
+            rate * (double)table->declaration.params[p].learning_rate * table->rate_factor;
+}
+
+void table_set_factors(struct table *table, double rate, double beside)
+{
+    table->rate_factor = rate;
+    for (uint32_t p = 0; p < table->shape.n_params; p++) {
+        const struct optimizer_step step =
+            optimizer_param_step(&table->declaration.optimizer, &table->declaration.params[p]);
+
+        table->steps[p].l1_rate = step.l1_rate * beside;
+        table->steps[p].l2_rate = step.l2_rate * beside;
+        table->steps[p].clipping = step.clipping * beside;
+    }
 }
 
 int table_new(const struct declaration *declaration, uint32_t shard, uint32_t n_shards,

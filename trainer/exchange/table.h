@@ -36,6 +36,10 @@ void table_set_samples(struct table *table, uint64_t samples);
  */
 void table_set_pass(struct table *table, uint32_t pass);
 
+/* table_set_factors - of the rates of the pushes that follow, and of what stands beside a gradient:
+ * L1, L2 and the threshold of clipping; 1 and 1 at first */
+void table_set_factors(struct table *table, double rate, double beside);
+
 /* table_values, table_slot - blocks of shape.total_values floats; slot < table_n_slots */
 float *table_values(struct table *table);
 uint32_t table_n_slots(const struct table *table);

@@ -21,6 +21,9 @@
 /* The state's numbers, as they go from member to member. */
 struct numbers {
     uint64_t steps, epoch, place, updates, samples;
+    uint64_t micro_batches; /* of the last step */
+    uint64_t changed;       /* the step before the first one of so many */
+    double from, to;        /* factors of the rate: there, and behind the warm-up */
 };
 
 struct group_member {
@@ -29,6 +32,7 @@ struct group_member {
     struct table *table;
     struct network_learner *learner;
     struct numbers numbers;
+    uint32_t micro_batches; /* of the next step */
     struct group_member_bucket *buckets;
     struct group_member_part *parts;
     uint64_t n_buckets, n_parts;
@@ -98,7 +102,7 @@ static int open_learner(struct group_member *m, struct edl_error *error)
     const struct network_learner_config learner = { .network = m->config.network,
                                                     .backend = m->config.backend,
                                                     .declaration = m->declaration,
-                                                    .batch = m->config.micro_batch,
+                                                    .batch = m->config.rules.micro_batch,
                                                     .push_every = 1,
                                                     .dropout_seed = m->config.seed,
                                                     .all_dense = true,
@@ -117,11 +121,13 @@ int group_member_new(const struct group_member_config *config, struct group_memb
     struct group_member *m;
     int r;
 
-    if (config->micro_batch == 0 || config->micro_batches == 0)
-        return edl_error_set(error, -EINVAL, "%u micro-batches of %u: none of them may be 0",
-                             config->micro_batches, config->micro_batch);
+    r = batch_rules_check(&config->rules, error);
+    if (r < 0)
+        return r;
     m = xcalloc(1, sizeof *m);
     m->config = *config;
+    m->micro_batches = config->rules.start / config->rules.micro_batch;
+    m->numbers = (struct numbers){ .micro_batches = m->micro_batches, .from = 1, .to = 1 };
     m->declaration = *config->declaration;
     network_declare_dense(&m->declaration);
     r = table_new(&m->declaration, 0, 1, &m->table, error);
@@ -131,7 +137,7 @@ int group_member_new(const struct group_member_config *config, struct group_memb
         (void)group_member_free(m);
         return r;
     }
-    m->indices = xcalloc(config->micro_batch, sizeof *m->indices);
+    m->indices = xcalloc(config->rules.micro_batch, sizeof *m->indices);
     open_averages(m);
     open_buckets(m);
     open_parts(m);
@@ -185,12 +191,17 @@ struct group_member_place group_member_place(const struct group_member *m)
 
 uint32_t group_member_micro_batches(const struct group_member *m)
 {
-    return m->config.micro_batches;
+    return (uint32_t)m->numbers.micro_batches;
+}
+
+void group_member_begin(struct group_member *m, uint32_t micro_batches)
+{
+    m->micro_batches = micro_batches;
 }
 
 static uint64_t batch_of(const struct group_member *m)
 {
-    return (uint64_t)m->config.micro_batch * m->config.micro_batches;
+    return (uint64_t)m->config.rules.micro_batch * m->micro_batches;
 }
 
 /* ---- checkpoints ---- */
@@ -219,10 +230,24 @@ float *group_member_averages(const struct group_member *m, uint32_t *ret_n)
     return ret;
 }
 
-int group_member_restore(struct group_member *m, struct table *table, uint64_t epoch,
-                         uint64_t place, const float *averages, uint32_t n_averages,
-                         struct edl_error *error)
+/* is_of_my_batch - so many steps lead to that place with the batches of this member */
+static bool is_of_my_batch(const struct group_member *m, uint64_t steps, uint64_t epoch,
+                           uint64_t place)
 {
+    const uint64_t n = sample_set_n(m->config.samples), batch = batch_of(m);
+
+    if (m->config.rules.rule != BATCH_CONSTANT) /* by the ranks that there were */
+        return place % m->config.rules.micro_batch == 0;
+    return place % batch == 0 && steps == epoch * ((n + batch - 1) / batch) + place / batch;
+}
+
+int group_member_restore(struct group_member *m, struct table *table, uint64_t epoch,
+                         uint64_t place, uint32_t micro_batches, const float *averages,
+                         uint32_t n_averages, struct edl_error *error)
+{
+    const bool follows = m->config.rules.rule != BATCH_CONSTANT && micro_batches > 0;
+    const uint32_t v = follows ? micro_batches : m->micro_batches;
+    const double factor = batch_plan_of(&m->config.rules, v).factor;
     const size_t block = table_shape(m->table)->total_values * sizeof(float);
     size_t n, n_own;
     const uint64_t *touched = table_touched(table, &n);
@@ -233,8 +258,7 @@ int group_member_restore(struct group_member *m, struct table *table, uint64_t e
         return edl_error_set(error, -EINVAL, "it is of another network, or of other rates");
     if (place >= sample_set_n(m->config.samples))
         return edl_error_set(error, -EINVAL, "it is of more samples than there are");
-    if (place % batch_of(m) != 0 ||
-        table_updates(table) != group_member_steps(m, epoch) + place / batch_of(m)) {
+    if (!is_of_my_batch(m, table_updates(table), epoch, place)) {
         (void)edl_error_set(error, -EINVAL,
                             "it is of another batch than %" PRIu64 ", or of other samples",
                             batch_of(m));
@@ -255,18 +279,14 @@ int group_member_restore(struct group_member *m, struct table *table, uint64_t e
                                    .epoch = epoch,
                                    .place = place,
                                    .updates = table_updates(table),
-                                   .samples = table_samples(table) };
+                                   .samples = table_samples(table),
+                                   .micro_batches = v,
+                                   .from = factor,
+                                   .to = factor };
     return group_member_state_came(m, error);
 }
 
 /* ---- samples ---- */
-
-uint64_t group_member_steps(const struct group_member *m, uint64_t epochs)
-{
-    const uint64_t n = sample_set_n(m->config.samples);
-
-    return epochs * ((n + batch_of(m) - 1) / batch_of(m));
-}
 
 /* samples_of - how many of the n places from first on the epoch still has */
 static uint32_t samples_of(const struct group_member *m, uint64_t first, uint64_t n)
@@ -276,11 +296,22 @@ static uint32_t samples_of(const struct group_member *m, uint64_t first, uint64_
     return first < all ? (uint32_t)MIN_OF(n, all - first) : 0;
 }
 
+/* place_of - of a micro-batch, which draws as in steps of V0: V never makes two places one */
+static struct step_place place_of(const struct group_member *m, uint64_t micro_batch)
+{
+    const uint64_t start = m->config.rules.start / m->config.rules.micro_batch;
+    const uint64_t at = m->numbers.place / m->config.rules.micro_batch + micro_batch;
+
+    return (struct step_place){ .epoch = m->numbers.epoch,
+                                .step = at / start,
+                                .micro_batch = at % start };
+}
+
 /* The micro-batch's samples, into indices. */
 static uint32_t pick(struct group_member *m, uint64_t micro_batch)
 {
-    const uint64_t first = m->numbers.place + micro_batch * m->config.micro_batch;
-    const uint32_t n = samples_of(m, first, m->config.micro_batch);
+    const uint64_t first = m->numbers.place + micro_batch * m->config.rules.micro_batch;
+    const uint32_t n = samples_of(m, first, m->config.rules.micro_batch);
     const struct permutation order =
         permutation_of(sample_set_n(m->config.samples), m->config.seed, m->numbers.epoch);
 
@@ -322,9 +353,7 @@ static void keep_averages(struct group_member *m)
 int group_member_gradient(struct group_member *m, uint64_t micro_batch, float *gradient,
                           uint32_t *ret_samples, struct edl_error *error)
 {
-    const struct step_place place = { .epoch = m->numbers.epoch,
-                                      .step = m->numbers.place / batch_of(m),
-                                      .micro_batch = micro_batch };
+    const struct step_place place = place_of(m, micro_batch);
     const uint32_t n = pick(m, micro_batch);
     float *const *sums;
     int r;
@@ -351,7 +380,8 @@ int group_member_gradient(struct group_member *m, uint64_t micro_batch, float *g
  */
 static void move_averages(struct group_member *m, const float *sum, uint64_t samples)
 {
-    const uint64_t micro_batches = (samples + m->config.micro_batch - 1) / m->config.micro_batch;
+    const uint64_t micro_batches =
+        (samples + m->config.rules.micro_batch - 1) / m->config.rules.micro_batch;
 
     for (uint32_t i = 0; i < m->n_averages; i++) {
         const size_t n = learner_values_of(m->learner, m->averages[i]);
@@ -360,6 +390,26 @@ static void move_averages(struct group_member *m, const float *sum, uint64_t sam
         for (size_t k = 0; k < n; k++)
             now[k] = (float)((double)now[k] + (double)*sum++ / (double)micro_batches);
     }
+}
+
+/* set_rates - of a step with so many micro-batches: with fewer at once, with more by a warm-up */
+static void set_rates(struct group_member *m)
+{
+    const struct batch_rules *rules = &m->config.rules;
+    const struct batch_plan plan = batch_plan_of(rules, m->micro_batches);
+    struct numbers *n = &m->numbers;
+    struct batch_numbers factors;
+
+    if (n->micro_batches != m->micro_batches) {
+        n->from = batch_factor(rules, n->from, n->to, n->steps - n->changed);
+        n->to = plan.factor;
+        n->changed = n->steps;
+        n->micro_batches = m->micro_batches;
+    }
+    factors =
+        batch_numbers(rules, &plan, batch_factor(rules, n->from, n->to, n->steps - n->changed),
+                      m->declaration.optimizer.method == OPTIMIZER_MOMENTUM);
+    table_set_factors(m->table, factors.rate, factors.beside_the_sum);
 }
 
 int group_member_move(struct group_member *m, const float *sum, struct edl_error *error)
@@ -377,6 +427,7 @@ int group_member_move(struct group_member *m, const float *sum, struct edl_error
         dense[d] = sum;
         sum += m->buckets[d].n_values;
     }
+    set_rates(m);
     r = table_exchange(m->table, &exchange, error);
     if (r < 0)
         return r;

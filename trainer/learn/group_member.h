@@ -2,10 +2,11 @@
 /* group_member.h - one of some processes that train the same values together: its part of a step,
  * and the step that the sum of all parts makes
  *
- * A step is V micro-batches of a fixed size. The members share them in any way: the gradient of a
- * micro-batch is a function of (values, step, micro-batch) alone, so any member may compute it.
- * Each member moves its own values by the sum, with its own slots of the optimizer. When the sums
- * have the same bits, so have the values, with any number of members.
+ * A step is V micro-batches of a fixed size. V may change from step to step, and the rates follow
+ * it (batch_plan.h). The members share them in any way: the gradient of a micro-batch is a function
+ * of (values, step, micro-batch) alone, so any member may compute it. Each member moves its own
+ * values by the sum, with its own slots of the optimizer. When the sums have the same bits, so have
+ * the values, with any number of members.
  *
  * A gradient is f32 values, one bucket after the other: each parameter, all dense, and behind them
  * each moving average of batch_norm. Of an average it is the way that the micro-batch moves it; a
@@ -19,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/batch_plan.h"
 #include "trainer/learn/network_learner.h"
 
 struct edl_backend;
@@ -33,8 +35,7 @@ struct group_member_config {
     const struct edl_backend *backend;
     const struct declaration *declaration; /* network_declaration's, copied */
     const struct sample_set *samples;      /* at least one, in an order that all members have */
-    uint32_t micro_batch;                  /* samples */
-    uint32_t micro_batches;                /* of a step */
+    struct batch_rules rules;              /* of a batch, in micro-batches: V0 at first */
     uint64_t seed;                         /* of the job: order and dropout */
     bool in_order;                         /* samples in their order; else shuffled each epoch */
     learner_batch_fn on_batch;             /* as of the learner */
@@ -76,19 +77,22 @@ const struct group_member_bucket *group_member_buckets(const struct group_member
 const struct group_member_part *group_member_parts(const struct group_member *member,
                                                    uint64_t *ret_n);
 struct group_member_place group_member_place(const struct group_member *member);
+
+/* group_member_micro_batches - of the last step, or at first V0 */
 uint32_t group_member_micro_batches(const struct group_member *member);
+
+/* group_member_begin - the next step has so many micro-batches; V0 where it was never called */
+void group_member_begin(struct group_member *member, uint32_t micro_batches);
 
 /* group_member_averages - all of them, one after the other; *ret_n of them, the caller's (free) */
 float *group_member_averages(const struct group_member *member, uint32_t *ret_n);
 
-/* group_member_restore - the state that a checkpoint has; the table is of all values
+/* group_member_restore - the state that a checkpoint has; the table is of all values.
+ * micro_batches: of its last step; the rates are those behind the warm-up to it
  * -EINVAL: it is of another network, or of other numbers. */
 int group_member_restore(struct group_member *member, struct table *table, uint64_t epoch,
-                         uint64_t place, const float *averages, uint32_t n_averages,
-                         struct edl_error *error);
-
-/* group_member_steps - of a training of so many epochs */
-uint64_t group_member_steps(const struct group_member *member, uint64_t epochs);
+                         uint64_t place, uint32_t micro_batches, const float *averages,
+                         uint32_t n_averages, struct edl_error *error);
 
 /* group_member_gradient - adds the gradient of a micro-batch of the next step to gradient, the
  * values of all buckets; *ret_samples: of the micro-batch, which may have none in the last step of

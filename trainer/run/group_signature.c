@@ -63,8 +63,10 @@ void group_signature(const struct group_settings *s, char ret[EDL_GROUP_SIGNATUR
     add(&text, "network %.*s %016" PRIx64 "\n", WORD_MAX, s->network, digest_of(s));
     add(&text, "samples %" PRIu64 "%s, passes %" PRIu64 "\n", s->samples,
         s->shuffles ? ", shuffled" : "", s->passes);
-    add(&text, "batch %" PRIu64 " in micro-batches: %" PRIu64 ", %s\n",
-        s->micro_batch * s->micro_batches, s->micro_batches, s->batch_rule);
+    add(&text,
+        "batch %" PRIu64 " in micro-batches: %" PRIu64 ", %s, at most %" PRIu64 ", warm-up %" PRIu64
+        "\n",
+        s->micro_batch * s->micro_batches, s->micro_batches, s->batch_rule, s->most, s->warm_up);
     add(&text, "seed %" PRIu64 "\n", d->seed);
     add(&text, "optimizer %s, rate %.9g, momentum %.9g, L1 %.9g, L2 %.9g, clipping %.9g\n",
         optimizer_kind(o->method)->name, (double)o->learning_rate, (double)o->momentum,

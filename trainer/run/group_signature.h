@@ -22,6 +22,7 @@ struct group_settings {
     uint64_t micro_batch, micro_batches;
     bool shuffles;
     const char *batch_rule;              /* "constant" */
+    uint64_t most, warm_up;              /* of other rules; else 0 */
     const char *device, *kernels, *blas; /* NULL: sums are not exact, machines may differ */
 };
 

@@ -39,15 +39,17 @@ struct network_job {
     uint64_t send_every; /* with servers: batches between two meetings (local_sgd.h); 1: none */
     const char *center;  /* average, elastic_average */
     float delta_add_rate;
-    uint64_t trainers;           /* that share the servers; 0: not said */
-    bool sync, async;            /* they wait for each other, or do not; neither: sgd_mode.h */
-    bool collective;             /* in a group without servers (trainer_collective.h) */
-    uint64_t micro_batches;      /* then: of a step; 0: as the batch can be cut, at most 8 */
-    uint64_t exact;              /* then: 1: sums have the same bits whatever ranks there are */
-    const char *output_dir;      /* then: model and checkpoint go there; NULL: nowhere */
-    const char *dataset;         /* glob of train files, of a job: data where it names none */
-    const char *servers_wait;    /* a time like 300s: for servers to be there */
-    const struct device *device; /* open; NULL: the CPU */
+    uint64_t trainers;            /* that share the servers; 0: not said */
+    bool sync, async;             /* they wait for each other, or do not; neither: sgd_mode.h */
+    bool collective;              /* in a group without servers (trainer_collective.h) */
+    uint64_t micro_batches;       /* then: of a step; 0: as the batch can be cut, at most 8 */
+    const char *batch_rule;       /* then: constant, linear */
+    uint64_t batch_most, warm_up; /* then: of linear: samples (0: eight batches), and steps */
+    uint64_t exact;               /* then: 1: sums have the same bits whatever ranks there are */
+    const char *output_dir;       /* then: model and checkpoint go there; NULL: nowhere */
+    const char *dataset;          /* glob of train files, of a job: data where it names none */
+    const char *servers_wait;     /* a time like 300s: for servers to be there */
+    const struct device *device;  /* open; NULL: the CPU */
     const volatile sig_atomic_t *stop;
 };
 

@@ -36,7 +36,9 @@
 #define FIRST_BATCHES 4 /* for the averages that a network keeps, before there is one */
 #define CHECKPOINT_US (10 * USEC_PER_SEC)
 #define ALIVE_US (3 * USEC_PER_SEC) /* at least, between two calls of the group */
-#define ALIVE_MICRO_BATCHES 10      /* and so many micro-batches long */
+#define BATCHES_MOST 8              /* of a step, where nothing else is said */
+#define MICRO_BATCHES_MOST EDL_GROUP_MICRO_BATCHES_MAX
+#define ALIVE_MICRO_BATCHES 10 /* and so many micro-batches long */
 
 struct training {
     struct study study;
@@ -44,7 +46,8 @@ struct training {
     struct group_member *member;
     struct edl_client *client; /* NULL: alone */
     struct edl_group *group;
-    uint64_t steps; /* of the whole training */
+    struct batch_rules rules;
+    uint64_t passes; /* of the whole training */
     uint64_t rank, generation;
     const char *device; /* the back-end's name */
     uint64_t alive_us;  /* the longest time between two calls of the group */
@@ -108,6 +111,53 @@ static int micro_batches_of(const struct network_job *job, uint64_t batch, uint6
     return edl_error_remedy(error, "--batch is a multiple of --micro-batches");
 }
 
+/* read_rules - how the batch follows the ranks. goodput would have to measure the noise of
+ * gradients alike in all of them, which nobody does yet. */
+static int read_rules(struct training *t, uint64_t batch, uint64_t micro_batches,
+                      struct edl_error *error)
+{
+    const int rule = batch_rule_of(t->job->batch_rule);
+    const uint64_t most =
+        t->job->batch_most > 0
+            ? t->job->batch_most
+            : MIN_OF(BATCHES_MOST * batch, MICRO_BATCHES_MOST * batch / micro_batches);
+
+    if (rule != BATCH_CONSTANT && rule != BATCH_LINEAR) {
+        (void)edl_error_set(error, -EINVAL, "--batch-rule is \"%.40s\"", t->job->batch_rule);
+        return edl_error_remedy(error, "write constant or linear");
+    }
+    if (most > UINT32_MAX || batch > UINT32_MAX || t->job->warm_up > UINT32_MAX)
+        return edl_error_set(error, -EINVAL,
+                             "--batch, --batch-most and --batch-warm-up are less than 2^32");
+    t->rules = (struct batch_rules){ .rule = (enum batch_rule)rule,
+                                     .micro_batch = (uint32_t)(batch / micro_batches),
+                                     .start = (uint32_t)batch,
+                                     .most = (uint32_t)most,
+                                     .warm_up = (uint32_t)t->job->warm_up };
+    if (rule == BATCH_LINEAR && most / t->rules.micro_batch > MICRO_BATCHES_MOST) {
+        (void)edl_error_set(error, -EINVAL,
+                            "--batch-most is %" PRIu64 ": that are %" PRIu64
+                            " micro-batches, %d are possible",
+                            most, most / t->rules.micro_batch, MICRO_BATCHES_MOST);
+        return edl_error_remedy(error, "set --batch-most to %" PRIu64 ", or --micro-batches lower",
+                                (uint64_t)MICRO_BATCHES_MOST * t->rules.micro_batch);
+    }
+    return batch_rules_check(&t->rules, error);
+}
+
+/* micro_batches_for - of a step with so many ranks, for the group */
+static uint64_t micro_batches_for(void *userdata, uint64_t ranks)
+{
+    const struct training *t = userdata;
+
+    return batch_plan(&t->rules, (uint32_t)ranks, 0).micro_batches;
+}
+
+static bool is_complete(const struct training *t)
+{
+    return group_member_place(t->member).epoch >= t->passes;
+}
+
 static int open_member(struct training *t, struct edl_error *error)
 {
     const uint64_t batch = study_batch(&t->study);
@@ -121,6 +171,8 @@ static int open_member(struct training *t, struct edl_error *error)
     uint64_t micro_batches;
     int r = micro_batches_of(t->job, batch, &micro_batches, error);
 
+    if (r >= 0)
+        r = read_rules(t, batch, micro_batches, error);
     if (r >= 0 && t->study.network->settings.average_window > 0)
         r = edl_error_set(error, -EINVAL, "average_window and --collective exclude each other");
     if (r >= 0 && sample_set_n(t->study.data.train) == 0)
@@ -137,12 +189,9 @@ static int open_member(struct training *t, struct edl_error *error)
             "bits each time",
             config.backend->name);
     t->device = config.backend->name;
-    config.micro_batches = (uint32_t)micro_batches;
-    config.micro_batch = (uint32_t)(batch / micro_batches);
-    r = group_member_new(&config, &t->member, error);
-    if (r >= 0)
-        t->steps = group_member_steps(t->member, study_passes(&t->study));
-    return r;
+    config.rules = t->rules;
+    t->passes = study_passes(&t->study);
+    return group_member_new(&config, &t->member, error);
 }
 
 static int open_client(struct training *t, struct edl_error *error)
@@ -176,19 +225,23 @@ static int measure_alive(struct training *t, struct edl_error *error)
 
 static void sign(const struct training *t, char ret[EDL_GROUP_SIGNATURE_BYTES_MAX + 1])
 {
-    const uint64_t micro_batches = group_member_micro_batches(t->member);
+    const struct batch_rules *rules = &t->rules;
     struct group_settings settings = { .network = t->study.network->name,
                                        .text = t->study.file.text,
                                        .text_bytes = t->study.file.size,
                                        .declaration = &t->study.declaration,
                                        .samples = sample_set_n(t->study.data.train),
                                        .passes = study_passes(&t->study),
-                                       .micro_batch = study_batch(&t->study) / micro_batches,
-                                       .micro_batches = micro_batches,
+                                       .micro_batch = rules->micro_batch,
+                                       .micro_batches = rules->start / rules->micro_batch,
                                        .shuffles = study_shuffles(&t->study),
-                                       .batch_rule = "constant" };
+                                       .batch_rule = batch_rule_to_string(rules->rule) };
     char blas[100];
 
+    if (rules->rule != BATCH_CONSTANT) {
+        settings.most = rules->most;
+        settings.warm_up = rules->warm_up;
+    }
     if (t->job->exact > 0) {
         cpu_kind_blas(blas, sizeof blas);
         settings.device = t->device;
@@ -207,13 +260,14 @@ static int open_group(struct training *t, struct edl_error *error)
     _cleanup_free_ struct edl_group_bucket *named = xcalloc(n_buckets, sizeof *named);
     _cleanup_free_ struct edl_group_part *state = xcalloc(n_parts, sizeof *state);
     const struct edl_group_options options = { .micro_batches =
-                                                   group_member_micro_batches(t->member),
+                                                   t->rules.start / t->rules.micro_batch,
+                                               .micro_batches_of = micro_batches_for,
+                                               .userdata = t,
                                                .buckets = named,
                                                .n_buckets = n_buckets,
                                                .state = state,
                                                .n_parts = n_parts,
                                                .step = group_member_place(t->member).steps,
-                                               .steps = t->steps,
                                                .exact = t->job->exact > 0,
                                                .alive_us = t->client != NULL ? t->alive_us : 0,
                                                .signature = signature };
@@ -275,8 +329,8 @@ static int restore(struct training *t, struct edl_error *error)
     if (r == -ENOENT)
         return 0;
     if (r >= 0)
-        r = group_member_restore(t->member, table, more.epoch, more.place, more.averages,
-                                 more.n_averages, error);
+        r = group_member_restore(t->member, table, more.epoch, more.place, more.micro_batches,
+                                 more.averages, more.n_averages, error);
     if (r >= 0)
         log_info("going on behind step %" PRIu64 ", from %s", group_member_place(t->member).steps,
                  t->checkpoint);
@@ -314,7 +368,7 @@ static void keep(struct training *t, uint64_t step)
     struct edl_error error = { 0 };
 
     if (*t->checkpoint == '\0' || t->rank != 0 || t->next_step > 0 || t->writer > 0 ||
-        (now_us - t->saved_us < CHECKPOINT_US && step != t->steps))
+        (now_us - t->saved_us < CHECKPOINT_US && !is_complete(t)))
         return;
     t->saved_us = now_us;
     (void)fflush(NULL);
@@ -365,15 +419,14 @@ static void follow(struct training *t, const struct edl_group_step *step)
 {
     const struct group_member_place place = group_member_place(t->member);
 
-    const uint64_t micro_batches = group_member_micro_batches(t->member);
-
-    if (step->generation != t->generation && step->rank == 0 && step->size > micro_batches)
+    if (step->generation != t->generation && step->rank == 0 && step->size > step->micro_batches)
         log_warning("micro-batches of a step: %" PRIu64 ", ranks: %" PRIu64
                     "; some have nothing to do: raise --micro-batches",
-                    micro_batches, step->size);
+                    step->micro_batches, step->size);
     if (step->generation != t->generation)
-        log_info("rank %" PRIu64 " of %" PRIu64 ", step %" PRIu64, step->rank, step->size,
-                 step->step);
+        log_info("rank %" PRIu64 " of %" PRIu64 ", step %" PRIu64 ", micro-batches %" PRIu64,
+                 step->rank, step->size, step->step, step->micro_batches);
+    group_member_begin(t->member, (uint32_t)step->micro_batches);
     t->generation = step->generation;
     t->rank = step->rank;
     look_at_writer(t, WNOHANG);
@@ -424,6 +477,8 @@ static int take_step(struct training *t, const struct edl_group_step *step, stru
     r = edl_group_commit(t->group);
     if (r < 0)
         return failed(t, r, error);
+    if (is_complete(t))
+        edl_group_end(t->group);
     keep(t, step->step);
     return 0;
 }
@@ -436,7 +491,9 @@ static int train(struct training *t, struct edl_error *error)
     while ((r = edl_group_begin(t->group, &step)) == 1) {
         r = step.state_came ? group_member_state_came(t->member, error) : 0;
         follow(t, &step);
-        if (r >= 0)
+        if (r >= 0 && is_complete(t)) /* so is the state that came */
+            edl_group_end(t->group);
+        else if (r >= 0)
             r = take_step(t, &step, error);
         if (r < 0)
             return r;
@@ -447,7 +504,7 @@ static int train(struct training *t, struct edl_error *error)
     look_at_writer(t, 0);
     publish(t, step.stable);
     progress_end(&t->study.progress);
-    if (group_member_place(t->member).steps < t->steps)
+    if (!is_complete(t))
         return edl_error_set(error, -EINTR, "told to stop");
     return 0;
 }
@@ -580,7 +637,7 @@ int network_collective(const struct network_job *job, struct edl_error *error)
         r = study_read(&t.study, data_of(job, &own, folder), error);
     if (r >= 0)
         r = open_training(&t, error);
-    if (r >= 0 && group_member_place(t.member).steps < t.steps) {
+    if (r >= 0 && !is_complete(&t)) {
         r = train_in_group(&t, error);
         saves = t.rank == 0;
     } else if (r >= 0) {
