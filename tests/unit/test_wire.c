@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/error.h"
+#include "shared/macro.h"
 #include "tests/unit/test.h"
 #include "trainer/parameters/shard.h"
 #include "trainer/wire/wire.h"
@@ -110,7 +111,7 @@ TEST(test_other_versions)
 {
     struct wire_hello hello = { .job_id = 2, .n_shards = 1 };
     struct wire_challenge challenge = { 0 };
-    uint8_t bytes[WIRE_CHALLENGE_BYTES];
+    uint8_t bytes[MAX_OF(WIRE_HELLO_BYTES, WIRE_CHALLENGE_BYTES)];
     struct edl_error error;
     char next[64];
 
