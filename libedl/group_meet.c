@@ -98,7 +98,8 @@ static int begin_generation(struct edl_group *group, const struct edl_world *wor
     group->rank = (unsigned)world->rank;
     group->reforms = false;
     for (unsigned k = 0; k < group->n; k++)
-        (void)snprintf(group->node_names[k], sizeof group->node_names[k], "%s", world->members[k].node);
+        (void)snprintf(group->node_names[k], sizeof group->node_names[k], "%s",
+                       world->members[k].node);
     memset(group->is_ready, 0, sizeof group->is_ready);
     memset(group->awaits, 0, sizeof group->awaits);
     begin_nodes(group);
