@@ -15,7 +15,7 @@
 #include "scheduler/notices/mail_text.h"
 #include "scheduler/notices/notice_json.h"
 #include "scheduler/notices/notice_program.h"
-#include "scheduler/notices/own_address.h"
+#include "scheduler/notices/own_socket_address.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -152,7 +152,7 @@ static void call_first(struct notice_send *send, const struct webhook_url *url,
     for (const struct addrinfo *at = addresses;
          at != NULL && n < ADDRESSES_MAX && r == CURL_NO_CONNECTION; at = at->ai_next) {
         if (!webhook_address_allowed(&send->ways.webhooks, url->host, at->ai_addr,
-                                     own_address(at->ai_addr)) ||
+                                     is_own_socket_address(at->ai_addr)) ||
             !connect_to(at->ai_addr, url->port, to, sizeof to))
             continue;
         r = call(send, to, body);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "scheduler/notices/own_address.h"
+#include "scheduler/notices/own_socket_address.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -66,8 +66,8 @@ TEST(test_own_addresses)
 {
     union an_address loop = address_of("127.0.0.1"), other = address_of("192.0.2.1");
 
-    assert_true(own_address(&loop.any));
-    assert_false(own_address(&other.any));
+    assert_true(is_own_socket_address(&loop.any));
+    assert_false(is_own_socket_address(&other.any));
 }
 
 static const char *const inner[] = { "0.0.0.0",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_address.c - see own_address.h
+/* own_socket_address.c - see own_socket_address.h
  *
  * The kernel is asked with which source it would call: an address of its own it calls by itself. */
-#include "scheduler/notices/own_address.h"
+#include "scheduler/notices/own_socket_address.h"
 
 #include <netinet/in.h>
 #include <string.h>
@@ -18,7 +18,7 @@ union any_address {
     struct sockaddr_in6 v6;
 };
 
-bool own_address(const struct sockaddr *address)
+bool is_own_socket_address(const struct sockaddr *address)
 {
     bool is_v6 = address->sa_family == AF_INET6;
     union any_address to = { .any.sa_family = AF_UNSPEC }, source = to;
