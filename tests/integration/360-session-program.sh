@@ -119,7 +119,8 @@ printf hello >"$work/typed"
 wants 0 "$(status_of session --kind forward --port "$(cat "$work/port")" --input "$work/typed")" 'a forward'
 [ "$(cat "$work/out")" = '<hello>' ] || fail "a forward brings $(cat "$work/out")"
 wants 1 "$(status_of session --kind forward --port "$(cat "$work/stranger")" --input "$work/typed")" "a forward to a stranger's port"
-holds '.text | startswith("nothing of process worker-0 of job j listens on port")' <"$work/err" || fail "it says $(cat "$work/err")"
+# edl-session may tell of the end of its link behind it
+head -n 1 "$work/err" | holds '.text | startswith("nothing of process worker-0 of job j listens on port")' || fail "it says $(cat "$work/err")"
 # a stranger at the exact address would answer before one of the process at all addresses
 "$python" "$work/listen" "$work/beside" 127.0.0.1 "$(cat "$work/port")" &
 beside=$!
@@ -159,6 +160,6 @@ wait $holder || status=$?
 await 120 'the end is told' job_is j failed
 edl ps --all | grep -q 'signal 15: SIGTERM$' || fail "its end is told as another one: $(edl ps --all)"
 wants 255 "$(status_of session -- true)" 'a process that has ended'
-holds '.text | startswith("process worker-0 of job j does not run on node n1 any more")' <"$work/err" || fail "it says $(cat "$work/err")"
+head -n 1 "$work/err" | holds '.text | startswith("process worker-0 of job j does not run on node n1 any more")' || fail "it says $(cat "$work/err")"
 await 120 'nothing is left' silent eval 'mine 2>/dev/null || true'
 cluster_stop
