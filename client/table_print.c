@@ -82,8 +82,8 @@ static locale_t unicode(void)
     return locale;
 }
 
-/* character_width - of the first character; *ret_size: its bytes. What is no UTF-8 takes a column
- * for each byte */
+/* character_width - of the first character; *ret_size: its bytes. A byte that is no UTF-8 takes a
+ * column for each byte */
 static size_t character_width(const char *text, size_t *ret_size)
 {
     mbstate_t state = { 0 };

@@ -127,8 +127,8 @@ static bool has_my_signature(struct edl_group *group, const struct group_frame *
     return false;
 }
 
-/* fits - whether the rank trains the same as this one. Where it does not, whoever has less of the
- * training fails: a newcomer with another program ends nobody. */
+/* fits - whether the rank trains the same as this one. Where it does not, the one with
+ * less of the training fails: a newcomer with another program ends nobody. */
 static int fits(struct edl_group *group, const struct group_frame *hello, const uint8_t *signature)
 {
     struct common differs;

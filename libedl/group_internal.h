@@ -105,7 +105,7 @@ struct group_follow {
 enum group_held { HELD_NOTHING, HELD_F32, HELD_I64 };
 
 struct edl_group {
-    /* what was asked for */
+    /* the options */
     struct edl_client *client; /* borrowed; NULL: alone, or a test */
     struct group_members members;
     bool is_alone;

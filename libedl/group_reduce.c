@@ -67,8 +67,8 @@ static const void *held_at(const struct edl_group *group, size_t value)
                                    : (const void *)(group->work + value);
 }
 
-/* float_slice - sums that are not exact. Not in group->sum: whoever is on this machine may still
- * read the step before there. */
+/* float_slice - sums that are not exact. Not in group->sum: a rank of this machine may
+ * still read the step before there. */
 static float *float_slice(const struct edl_group *group)
 {
     return (float *)(void *)group->slice;

@@ -163,7 +163,7 @@ static bool is_pausing(struct edl_wait *wait)
 
 int edl_wait_go_on(struct edl_wait *wait, struct edl_world **ret)
 {
-    int r = -EAGAIN;
+    int r;
 
     if (client_is_stopped(wait->client)) {
         (void)edl_error_set(&wait->client->error, -EINTR, "%s: stopped", wait->path);
@@ -171,10 +171,7 @@ int edl_wait_go_on(struct edl_wait *wait, struct edl_world **ret)
     }
     if (!wait->is_asking && is_pausing(wait))
         return -EAGAIN;
-    if (!wait->is_asking)
-        r = ask(wait);
-    else
-        r = 0;
+    r = wait->is_asking ? 0 : ask(wait);
     if (r == 0)
         r = hear(wait);
     if (r == 1 && wait->kind == WAIT_FOR_WORLD)

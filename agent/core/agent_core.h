@@ -164,7 +164,7 @@ void agent_core_start_failed(struct agent_core *core, const struct process_id *i
                              enum start_fault fault, const char *reason, uint64_t now_us);
 
 /* agent_core_enter - the unit of a START is to begin next; drop_ins: there are any (not looked at
- * when agent_core_is_entered). Whoever has to wait enters again when prolog or epilog has ended */
+ * when agent_core_is_entered). A waiting process enters again when prolog or epilog has ended */
 enum visit_entry agent_core_enter(struct agent_core *core, const struct process_id *id,
                                   bool drop_ins);
 bool agent_core_is_entered(const struct agent_core *core, uint64_t job_id);

@@ -32,8 +32,8 @@ bool drop_in_name_valid(const char *name);
  * (sticky) */
 bool drop_in_trusted(uint32_t owner, uint32_t mode, bool is_folder);
 
-/* drop_in_last_line - of output that it wrote: what is shown of the last line with any text, as
- * characters that can be shown. text is changed */
+/* drop_in_last_line - the last line with any text of its output, as characters that can be shown.
+ * text is changed */
 const char *drop_in_last_line(char *text);
 
 /* drop_in_say - "prolog 10-mount ended with 3: last line"; name "": of all of them */

@@ -66,7 +66,7 @@ bool visits_has(const struct visits *visits, uint64_t job_id);
 /* visits_prolog_ended - true: nobody is left, and the epilog is to be run */
 bool visits_prolog_ended(struct visits *visits, uint64_t job_id, bool well);
 
-/* visits_epilog_ended - the visit is over; whoever waits enters again */
+/* visits_epilog_ended - the visit is over; waiting processes enter again */
 void visits_epilog_ended(struct visits *visits, uint64_t job_id);
 
 /* visits_adopt - an earlier agent ran its prolog; well: to a good end. After its units */

@@ -38,7 +38,7 @@ struct drop_in_wait {
     struct drop_in_wait *prev, *next; /* utlist */
 };
 
-/* What runs for a job: at most one at a time, by the core's rules. */
+/* The run of a job: at most one at a time, by the core's rules. */
 struct drop_in_visit {
     struct drop_ins *drop_ins; /* borrowed */
     uint64_t job_id;
@@ -75,7 +75,7 @@ static const char *folder_of(const struct agent *a, enum drop_in_kind kind)
 }
 
 /* has_any - what lies in a folder is looked at again when that has changed; one that cannot be
- * read may have some: whoever is to run them tells why not */
+ * read may have some: the run tells why not */
 static bool has_any(struct drop_in_seen *seen, const char *path)
 {
     struct drop_in_folder folder;

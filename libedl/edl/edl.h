@@ -364,7 +364,7 @@ EDL_API int edl_world_now(struct edl_client *client, struct edl_world **ret);
  *     wait = edl_wait_free(wait);
  *
  * A wait never times out. It borrows its client, and takes the note of the moment in which it
- * began. To free one that has not ended takes nothing back: whoever has arrived has. */
+ * began. To free one that has not ended takes no arrival back. */
 struct edl_wait;
 
 EDL_API int edl_world_join_begin(struct edl_client *client, uint64_t after, struct edl_wait **ret);

@@ -37,6 +37,7 @@ Predict = Callable[[Dict[str, np.ndarray]], Mapping[str, Any]]
 _MOST_STUDENTS = 1024
 _GREETING_S = 10.0
 _TELL_S = 1.0
+_PLACES = 8  # tasks that are here or on their way
 
 
 def _say(text: str) -> None:
@@ -69,9 +70,7 @@ class Teacher:
         self._welcome = _wire.welcome(model, feeds, fetches)
         self._feeds = {feed["name"]: feed for feed in feeds or []}
         self._students: List[_Student] = []
-        self._grants = Grants(0)
-        self._places = 8
-        self._grants = Grants(self._places)
+        self._grants = Grants(_PLACES)
         self._changed = threading.Condition()
         self._queue: Deque[_Task] = deque()
         self._done: Deque[Tuple[_Task, int, List[Any]]] = deque()
@@ -84,6 +83,7 @@ class Teacher:
         self._selector.register(self._woken, selectors.EVENT_READ, None)
         self._selector.register(listening, selectors.EVENT_READ, listening)
         self.told = {"batches": 0, "samples": 0, "tasks": 0, "failed": 0, "busy_s": 0.0, "idle_s": 0.0, "queue": 0, "students": 0}
+        self._idle_told_s = 0.0
         self._thread = threading.Thread(target=self._run, name="edl-teach", daemon=True)
 
     # ---- the function ----
@@ -148,10 +148,10 @@ class Teacher:
         return sum(task.n for task in self._queue if task.key == key)
 
     def _granted(self) -> int:
-        return self._places - self._grants.free() - len(self._queue)
+        return _PLACES - self._grants.free() - len(self._queue)
 
     def _all_answered(self) -> bool:
-        return self._grants.leaving and self._grants.free() == self._places
+        return self._grants.leaving and self._grants.free() == _PLACES
 
     def _answer(self, batch: List[_Task]) -> None:
         began_s = time.monotonic()
@@ -179,14 +179,9 @@ class Teacher:
         self.told["samples"] += n
         self.told["tasks"] += len(batch)
         if in_job():
-            edl.step(n, compute=time.monotonic() - began_s, wait=max(0.0, self.told["idle_s"] - self._told_idle()))
+            edl.step(n, compute=time.monotonic() - began_s, wait=self.told["idle_s"] - self._idle_told_s)
+            self._idle_told_s = self.told["idle_s"]
         self._ring()
-
-    _idle_told_s = 0.0
-
-    def _told_idle(self) -> float:
-        was, self._idle_told_s = self._idle_told_s, self.told["idle_s"]
-        return was
 
     def _tell(self) -> None:
         if not in_job():

@@ -462,8 +462,8 @@ class Readers(unittest.TestCase):
             with socket.create_connection(("127.0.0.1", teacher.port)) as stranger:
                 size = draw.choice((0, 1, 16, 100, 5000))
                 with contextlib.suppress(OSError):
-                    stranger.sendall((_wire.HEADER.pack(_wire.MAGIC, 1, draw.randrange(14), 0, size) if draw.random() < 0.7 else b"") +
-                                     draw.randbytes(size) if hasattr(draw, "randbytes") else os.urandom(size))
+                    head = _wire.HEADER.pack(_wire.MAGIC, 1, draw.randrange(14), 0, size) if draw.random() < 0.7 else b""
+                    stranger.sendall(head + draw.randbytes(size))
         reader = self.reader(teacher)
         reader.set_sample_list_generator(batches)
         self.check(list(reader()))

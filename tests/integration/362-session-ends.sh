@@ -10,9 +10,13 @@ mark=17$((RANDOM % 9000 + 1000)) role=w$mark # of this test's programs: sleep MA
 cat >"$work/job.json" <<END
 {"name": "j", "fault_tolerant": true, "restart": {"max": 1000, "backoff": "100ms"}, "roles": [{"role": "$role", "command": ["sleep", "100000"], "min": 1, "max": 1, "cpu": "200m", "memory": "96Mi"}]}
 END
-edl submit "$work/job.json" >/dev/null
+# anew in each round: a job whose program is killed again and again waits ever longer
+begin_job() {
+    edl submit "$work/job.json" >/dev/null
+    await 60 'it runs' runs
+}
 runs() { [ "$(pids j $role | wc -w)" = 1 ]; }
-await 60 'it runs' runs
+begin_job
 left() { pgrep -f "sleep $mark" || cluster_sessions | grep . || find /sys/fs/cgroup -path "*/edl-*.$role.*/session-*" 2>/dev/null | grep . || true; }
 session() { timeout 300 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
 hold() {
@@ -40,6 +44,11 @@ end_all() { kill -9 "$(daemon edl-agent)" $(both); } # as a control group that i
 end_program() { kill -9 "$(pids j $role)"; }
 
 for ((round = 1; round <= rounds; round++)); do
+    [ $round = 1 ] || {
+        edl kill j >/dev/null
+        await 60 'it is over' job_is j killed
+        begin_job
+    }
     for end in driver keeper session both agent all scheduler program; do
         await 100 'a session can be had' works
         before=$(pids j $role)

@@ -11,8 +11,8 @@
         for image, label, teacher in batch:
             ...
 
-Teachers are a service of the cluster: edl-teacher(1), or any function of Python (`python3 -m edl.teach`). They come and go; what the
-program gets is complete and in the order of its own reader. While there is no teacher at all the reader waits, and says so.
+Teachers are a service of the cluster: any function of Python (`python3 -m edl.teach`). They come and go; the program gets all of its
+samples, in the order of its own reader. While there is no teacher at all the reader waits, and says so.
 """
 from __future__ import annotations
 
