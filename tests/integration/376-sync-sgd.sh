@@ -4,25 +4,26 @@
 # Takes 25 s: a job trains three passes, while trainers are killed, stand still, come and go
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 2
+# a mark is twelve chunks and more before the next wait: four trainers read three ahead each
 small_corpus 60 8000
-hold_at train 4000
+hold_at train 5000
 training_job train 2 4 3 "--sync --task-records 250" >"$work/job.yaml"
 edl submit "$work/job.yaml" >/dev/null
 await 120 'trainers run' while_job train at_least train trainer 2
 await 120 'it trains' while_job train records_at_least train 1000
 # one that is killed stalls nobody, nor does one that comes
 kill -9 "$(pids train trainer | head -n 1)"
-hold_at train 10000
+hold_at train 13000
 await 120 'the others train on' while_job train records_at_least train 4000
 edl scale train 2:4 >/dev/null
 await 120 'more trainers' while_job train at_least train trainer 4
 await 120 'four train' while_job train records_at_least train 7000
 # nor one that stands still: it has promised to be alive
-hold_at train 15000
+hold_at train 17000
 kill -STOP "$(pids train trainer | head -n 1)"
 await 120 'three train on' while_job train records_at_least train 10000
 edl scale train 1:1 >/dev/null
-hold_at train 20000
+hold_at train 21000
 await 120 'one trains on' while_job train records_at_least train 14000
 let_go train
 edl wait train --timeout 300 >/dev/null || fail "train: $(job_field train .reason)"

@@ -25,12 +25,13 @@
 
 #define PATH_MAX_BYTES 4096
 
-/* Of a program that was built and not installed: those of the checkout, whose build folder is in it
- * or one deeper. */
+/* Of a program that was built and not installed: those of the checkout. The program lies in a build
+ * folder (build, build-check/plain), or in a folder of that one (bench). */
 static const char *models_of_checkout(void)
 {
     static char path[PATH_MAX_BYTES];
-    static const char *const ends[] = { "/../conf/models", "/../../conf/models" };
+    static const char *const ends[] = { "/../conf/models", "/../../conf/models",
+                                      "/../../../conf/models" };
     char program[PATH_MAX_BYTES];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 
