@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* distill_dispatch.c - which task of a student goes to which teacher */
+#include "libedl/distill_dispatch.h"
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "shared/macro.h"
+
+struct at {
+    uint32_t teacher;
+    uint64_t since_us;
+};
+
+struct distill_task {
+    uint64_t number;
+    struct at *at; /* the teachers that have it; owned */
+    size_t n_at;
+    uint32_t failed_at[DISTILL_TRIES];
+    unsigned n_failures;
+    struct distill_task *prev, *next; /* of the queue, or of those that are out */
+    UT_hash_handle hh;
+};
+
+static struct distill_task *task_find(const struct distill_dispatch *dispatch, uint64_t number)
+{
+    struct distill_task *task = NULL;
+
+    HASH_FIND(hh, dispatch->tasks, &number, sizeof number, task);
+    return task;
+}
+
+static struct distill_credit *teacher_find(const struct distill_dispatch *dispatch,
+                                           uint32_t teacher)
+{
+    for (size_t i = 0; i < dispatch->n_teachers; i++)
+        if (dispatch->teachers[i].teacher == teacher)
+            return &dispatch->teachers[i];
+    return NULL;
+}
+
+static struct at *at_find(const struct distill_task *task, uint32_t teacher)
+{
+    for (size_t i = 0; i < task->n_at; i++)
+        if (task->at[i].teacher == teacher)
+            return &task->at[i];
+    return NULL;
+}
+
+static void task_forget(struct distill_dispatch *dispatch, struct distill_task *task)
+{
+    if (task->n_at > 0) {
+        DL_DELETE(dispatch->out, task);
+    } else {
+        DL_DELETE(dispatch->queue, task);
+        dispatch->n_waiting--;
+    }
+    HASH_DEL(dispatch->tasks, task);
+    free(task->at);
+    free(task);
+}
+
+void distill_dispatch_clear(struct distill_dispatch *dispatch)
+{
+    struct distill_task *task, *tmp;
+
+    HASH_ITER(hh, dispatch->tasks, task, tmp)
+    task_forget(dispatch, task);
+    free(dispatch->teachers);
+    *dispatch = (struct distill_dispatch){ 0 };
+}
+
+/* ---- what happens ---- */
+
+/* task_wait - by number: what comes back is older than what was not asked yet */
+static void task_wait(struct distill_dispatch *dispatch, struct distill_task *task)
+{
+    struct distill_task *last = dispatch->queue != NULL ? dispatch->queue->prev : NULL, *next;
+
+    dispatch->n_waiting++;
+    if (last == NULL || last->number < task->number) {
+        DL_APPEND(dispatch->queue, task);
+        return;
+    }
+    next = dispatch->queue;
+    while (next->number < task->number)
+        next = next->next;
+    DL_PREPEND_ELEM(dispatch->queue, next, task);
+}
+
+void distill_task_add(struct distill_dispatch *dispatch, uint64_t number)
+{
+    struct distill_task *task = xcalloc(1, sizeof *task);
+
+    task->number = number;
+    HASH_ADD(hh, dispatch->tasks, number, sizeof task->number, task);
+    task_wait(dispatch, task);
+}
+
+void distill_teacher_came(struct distill_dispatch *dispatch, uint32_t teacher)
+{
+    dispatch->teachers =
+        xreallocarray(dispatch->teachers, dispatch->n_teachers + 1, sizeof dispatch->teachers[0]);
+    dispatch->teachers[dispatch->n_teachers++] = (struct distill_credit){ .teacher = teacher };
+}
+
+/* task_leave - this teacher has it no longer */
+static void task_leave(struct distill_dispatch *dispatch, struct distill_task *task, struct at *at)
+{
+    *at = task->at[--task->n_at];
+    if (task->n_at > 0)
+        return;
+    DL_DELETE(dispatch->out, task);
+    task_wait(dispatch, task);
+}
+
+void distill_teacher_went(struct distill_dispatch *dispatch, uint32_t teacher)
+{
+    struct distill_credit *gone = teacher_find(dispatch, teacher);
+    struct distill_task *task, *tmp;
+
+    if (gone == NULL)
+        return;
+    *gone = dispatch->teachers[--dispatch->n_teachers];
+    DL_FOREACH_SAFE(dispatch->out, task, tmp)
+    {
+        struct at *at = at_find(task, teacher);
+
+        if (at != NULL)
+            task_leave(dispatch, task, at);
+    }
+}
+
+void distill_credited(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t n)
+{
+    struct distill_credit *found = teacher_find(dispatch, teacher);
+
+    if (found != NULL)
+        found->n += n;
+}
+
+bool distill_asked(const struct distill_dispatch *dispatch, uint32_t teacher, uint64_t number)
+{
+    const struct distill_task *task = task_find(dispatch, number);
+
+    return task != NULL && at_find(task, teacher) != NULL;
+}
+
+bool distill_answered(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t number,
+                      uint64_t now_us)
+{
+    struct distill_task *task = task_find(dispatch, number);
+    const struct at *at = task != NULL ? at_find(task, teacher) : NULL;
+
+    if (at == NULL)
+        return false;
+    dispatch->known_us[dispatch->next_known] = now_us - at->since_us;
+    dispatch->next_known = (dispatch->next_known + 1) % DISTILL_KNOWN_MOST;
+    dispatch->n_known = MIN_OF(dispatch->n_known + 1, (size_t)DISTILL_KNOWN_MOST);
+    dispatch->late_us = 0;
+    task_forget(dispatch, task);
+    return true;
+}
+
+bool distill_failed(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t number)
+{
+    struct distill_task *task = task_find(dispatch, number);
+    struct at *at = task != NULL ? at_find(task, teacher) : NULL;
+
+    if (at == NULL)
+        return true;
+    if (task->n_failures < DISTILL_TRIES)
+        task->failed_at[task->n_failures++] = teacher;
+    task_leave(dispatch, task, at);
+    return task->n_failures < DISTILL_TRIES;
+}
+
+/* ---- what to do ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* late_after_us - NEVER_US: too few answers are known */
+static uint64_t late_after_us(struct distill_dispatch *dispatch)
+{
+    uint64_t sorted_us[DISTILL_KNOWN_MOST];
+    size_t n = dispatch->n_known;
+
+    if (n < DISTILL_KNOWN_LEAST)
+        return NEVER_US;
+    if (dispatch->late_us == 0) {
+        memcpy(sorted_us, dispatch->known_us, n * sizeof sorted_us[0]);
+        qsort(sorted_us, n, sizeof sorted_us[0], by_size);
+        dispatch->late_us =
+            MAX_OF(DISTILL_LATE_TIMES * sorted_us[95 * (n - 1) / 100], DISTILL_LATE_LEAST_US);
+    }
+    return dispatch->late_us;
+}
+
+/* asked_last_us - since when the newest of its teachers has it */
+static uint64_t asked_last_us(const struct distill_task *task)
+{
+    uint64_t last_us = 0;
+
+    for (size_t i = 0; i < task->n_at; i++)
+        last_us = MAX_OF(last_us, task->at[i].since_us);
+    return last_us;
+}
+
+static bool is_late(const struct distill_task *task, uint64_t now_us, uint64_t late_us)
+{
+    return late_us != NEVER_US && now_us - asked_last_us(task) >= late_us;
+}
+
+static bool has_failed_it(const struct distill_task *task, uint32_t teacher)
+{
+    for (unsigned i = 0; i < task->n_failures; i++)
+        if (task->failed_at[i] == teacher)
+            return true;
+    return false;
+}
+
+/* best_for - of the teachers with credit one that has not failed it, then the one with the most */
+static struct distill_credit *best_for(const struct distill_dispatch *dispatch,
+                                       const struct distill_task *task)
+{
+    struct distill_credit *best = NULL;
+    bool best_failed = false;
+
+    for (size_t i = 0; i < dispatch->n_teachers; i++) {
+        struct distill_credit *one = &dispatch->teachers[i];
+        bool failed = has_failed_it(task, one->teacher);
+
+        if (one->n == 0 || at_find(task, one->teacher) != NULL)
+            continue;
+        if (best == NULL || (best_failed && !failed) ||
+            (best_failed == failed && one->n > best->n)) {
+            best = one;
+            best_failed = failed;
+        }
+    }
+    return best;
+}
+
+static void task_send(struct distill_task *task, struct distill_credit *teacher, uint64_t now_us)
+{
+    teacher->n--;
+    task->at = xreallocarray(task->at, task->n_at + 1, sizeof task->at[0]);
+    task->at[task->n_at++] = (struct at){ .teacher = teacher->teacher, .since_us = now_us };
+}
+
+/* next_late - a late task with a teacher that can have it as well; NULL: none */
+static struct distill_task *next_late(struct distill_dispatch *dispatch, uint64_t now_us,
+                                      struct distill_credit **ret_teacher)
+{
+    uint64_t late_us = late_after_us(dispatch);
+    struct distill_task *task;
+
+    DL_FOREACH(dispatch->out, task)
+    {
+        if (!is_late(task, now_us, late_us))
+            continue;
+        *ret_teacher = best_for(dispatch, task);
+        if (*ret_teacher != NULL)
+            return task;
+    }
+    return NULL;
+}
+
+bool distill_next_send(struct distill_dispatch *dispatch, uint64_t now_us, uint32_t *ret_teacher,
+                       uint64_t *ret_task)
+{
+    struct distill_task *task = dispatch->queue;
+    struct distill_credit *teacher = task != NULL ? best_for(dispatch, task) : NULL;
+
+    if (task == NULL) {
+        task = next_late(dispatch, now_us, &teacher);
+        dispatch->n_repeats += task != NULL;
+    } else if (teacher != NULL) {
+        DL_DELETE(dispatch->queue, task);
+        dispatch->n_waiting--;
+        DL_APPEND(dispatch->out, task);
+    }
+    if (task == NULL || teacher == NULL)
+        return false;
+    task_send(task, teacher, now_us);
+    *ret_teacher = teacher->teacher;
+    *ret_task = task->number;
+    return true;
+}
+
+bool distill_next_spare(struct distill_dispatch *dispatch, struct distill_credit *ret)
+{
+    for (size_t i = 0; dispatch->queue == NULL && i < dispatch->n_teachers; i++)
+        if (dispatch->teachers[i].n > 0) {
+            *ret = dispatch->teachers[i];
+            dispatch->teachers[i].n = 0;
+            return true;
+        }
+    return false;
+}
+
+uint64_t distill_next_late_us(struct distill_dispatch *dispatch)
+{
+    uint64_t late_us = late_after_us(dispatch), first_us = NEVER_US;
+    const struct distill_task *task;
+
+    if (late_us == NEVER_US || dispatch->n_teachers < 2)
+        return NEVER_US;
+    DL_FOREACH(dispatch->out, task)
+    first_us = MIN_OF(first_us, asked_last_us(task) + late_us);
+    return first_us;
+}
+
+uint64_t distill_offers(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t now_us)
+{
+    uint64_t late_us = late_after_us(dispatch), n = dispatch->n_waiting;
+    struct distill_task *task;
+
+    DL_FOREACH(dispatch->out, task)
+    n += is_late(task, now_us, late_us) && at_find(task, teacher) == NULL;
+    return n;
+}
+
+size_t distill_n_tasks(const struct distill_dispatch *dispatch)
+{
+    return HASH_COUNT(dispatch->tasks);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* distill_dispatch.h - which task of a student goes to which teacher; pure, the same as in Python
+ *
+ * A teacher gives credit for as many tasks as it has room for, and a task goes to a teacher with
+ * credit. So a fast teacher gets more tasks, and nobody asks a teacher whether it is free. A task
+ * without an answer after four times the 95th percentile goes to another teacher as well, and the
+ * first answer counts. Tasks of a teacher that is gone go to others, before all younger ones.
+ *
+ * The caller says what happened and when, and names tasks by rising numbers. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DISTILL_LATE_TIMES = 4,
+    DISTILL_KNOWN_LEAST = 20, /* answers, before any task is late */
+    DISTILL_KNOWN_MOST = 400,
+    DISTILL_TRIES = 3 /* teachers that could not answer a task */
+};
+#define DISTILL_LATE_LEAST_US UINT64_C(200000)
+
+struct distill_task;
+
+struct distill_credit {
+    uint32_t teacher;
+    uint64_t n;
+};
+
+struct distill_dispatch {
+    struct distill_task *tasks; /* all, by number; owned; uthash */
+    struct distill_task *queue,
+        *out; /* the two lists of them: with no teacher, with some; utlist */
+    size_t n_waiting;
+    struct distill_credit *teachers; /* owned */
+    size_t n_teachers;
+    uint64_t known_us[DISTILL_KNOWN_MOST]; /* how long answers took; a ring */
+    size_t n_known, next_known;
+    uint64_t late_us;   /* of the known ones; 0: to be computed again */
+    uint64_t n_repeats; /* tasks that went to another teacher because they were late */
+};
+
+void distill_dispatch_clear(struct distill_dispatch *dispatch);
+
+/* ---- what happens ---- */
+
+void distill_task_add(struct distill_dispatch *dispatch, uint64_t task);
+void distill_teacher_came(struct distill_dispatch *dispatch, uint32_t teacher);
+void distill_teacher_went(struct distill_dispatch *dispatch, uint32_t teacher);
+void distill_credited(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t n);
+
+/* distill_answered - whether it is the first answer, and one that this teacher was asked for */
+bool distill_answered(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t task,
+                      uint64_t now_us);
+
+/* distill_failed - others try; false: so many have tried that nobody can */
+bool distill_failed(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t task);
+
+/* distill_asked - the teacher has that task of this student */
+bool distill_asked(const struct distill_dispatch *dispatch, uint32_t teacher, uint64_t task);
+
+/* ---- what to do ---- */
+
+/* distill_next_send - true: this task is sent to this teacher now; until it is false */
+bool distill_next_send(struct distill_dispatch *dispatch, uint64_t now_us, uint32_t *ret_teacher,
+                       uint64_t *ret_task);
+
+/* distill_next_spare - true: so much credit is given back, as nothing waits; until it is false */
+bool distill_next_spare(struct distill_dispatch *dispatch, struct distill_credit *ret);
+
+/* distill_next_late_us - when a task is late next; NEVER_US: none can be */
+uint64_t distill_next_late_us(struct distill_dispatch *dispatch);
+
+/* distill_offers - tasks that want credit of this teacher: those that wait, and the late ones that
+ * it does not have itself (it would give credit for them again and again, in vain) */
+uint64_t distill_offers(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t now_us);
+
+size_t distill_n_tasks(const struct distill_dispatch *dispatch);
