@@ -72,6 +72,25 @@ class Frames(unittest.TestCase):
         with self.assertRaises(_wire.BadFrame):
             _wire.read_tensors(huge)
 
+    def test_frames_are_those_of_c(self) -> None:
+        """tests/unit/test_teacher_wire.c has the same bytes."""
+        values = {"image": np.arange(6, dtype=np.float32).reshape(2, 3) / 4, "n": np.array([5, -6], np.int64),
+                  "flag": np.array([True, False, True]), "none": np.empty((0, 4), np.int8)}
+        task = _wire.frame(_wire.TASK, (258).to_bytes(8, "little"), *_wire.tensors(values))
+        self.assertEqual(joined(task).hex(),
+                         "45444c5401080000b00000000000000002010000000000000400000000000000050000020000000002000000000000000300000000000000"
+                         "696d616765000000000000000000803e0000003f0000403f0000803f0000a03f010003010000000002000000000000006e00000000000000"
+                         "0500000000000000faffffffffffffff04000801000000000300000000000000666c61670000000001000100000000000400060200000000"
+                         "000000000000000004000000000000006e6f6e6500000000")
+        student, teacher, secret = bytes(range(32)), bytes(range(32, 64)), bytes([7] * 32)
+        self.assertEqual(joined(_wire.frame(_wire.HELLO, _wire.hello(student, "Zoë"))).hex(),
+                         "45444c5401010000280000000000000000000000000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f5a6fc3ab")
+        for key, role, expected in ((secret, "teacher", "15dbdeef00d15642db96402c8b70e8ff22e83f6a3ffaddeae0a09835f7d896e1"),
+                                    (secret, "student", "3c466cba0b46d79bffa4129f27e206d4f76498d1a9fbf02320a15f74189d4ee7"),
+                                    (b"", "teacher", "16f99246e058295ff7d48df83293997d96a7c60cf49173c583bbd464544b793d")):
+            self.assertEqual(_wire.proof(key, role, student, teacher).hex(), expected)
+        self.assertEqual(_wire.service_secret(secret).hex(), "17183fb8740ef716b04dbd429b0aab1838826bdea4ce54f77a62b27cf6386d19")
+
     def test_proofs(self) -> None:
         secret, nonces = b"s" * 32, (b"a" * 32, b"b" * 32)
         said = _wire.proof(secret, "teacher", *nonces)
