@@ -102,7 +102,7 @@ static int read_options(struct edl_group *group, const struct edl_group_options 
         return refuse(group, -E2BIG, "a signature has at most 1023 bytes");
     if (o->signature != NULL)
         memcpy(group->signature, o->signature, strlen(o->signature));
-    group->micro_batches = o->micro_batches;
+    group->micro_batches = group->chosen = o->micro_batches;
     group->micro_batches_of = o->micro_batches_of;
     group->micro_batches_userdata = o->userdata;
     group->steps = o->steps;
@@ -484,6 +484,11 @@ int edl_group_commit(struct edl_group *group)
 void edl_group_end(struct edl_group *group)
 {
     group->steps = group->applied;
+}
+
+void edl_group_replan(struct edl_group *group)
+{
+    group->reforms = true;
 }
 
 void edl_group_leave(struct edl_group *group)

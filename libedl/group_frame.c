@@ -40,7 +40,8 @@ void group_frame_encode(const struct group_frame *frame, uint8_t ret[GROUP_FRAME
     out = put(out, frame->hello.micro_batches, 2);
     out = put(out, frame->flags, 4);
     out = put(out, frame->count, 4);
-    out = put(out, 0, 4);
+    out = put(out, frame->hello.chosen, 2);
+    out = put(out, 0, 2);
     out = put(out, frame->values, 8);
     out = put(out, frame->state_bytes, 8);
     out = put(out, frame->hello.identity, 8);
@@ -83,9 +84,17 @@ static bool is_kind(uint64_t kind)
     return kind >= GROUP_HELLO && kind <= GROUP_NODE;
 }
 
+/* is_chosen - who has a state says how large the next step shall be */
+static bool is_chosen(const struct group_frame *f)
+{
+    bool says = f->kind == GROUP_HELLO || f->kind == GROUP_CHALLENGE || f->kind == GROUP_FOLLOW;
+
+    return f->hello.chosen <= GROUP_MICRO_BATCHES_MAX && says == (f->hello.chosen > 0);
+}
+
 static bool is_possible(const struct group_frame *f)
 {
-    return f->form < GROUP_FORMS && f->rank < GROUP_RANKS_MAX && (f->flags & ~GROUP_FLAGS) == 0 &&
+    return is_chosen(f) && f->form < GROUP_FORMS && f->rank < GROUP_RANKS_MAX && (f->flags & ~GROUP_FLAGS) == 0 &&
            f->hello.micro_batches <= GROUP_MICRO_BATCHES_MAX && f->hello.applied < UINT64_MAX - 1 &&
            f->step < UINT64_MAX - 1;
 }
@@ -116,7 +125,8 @@ int group_frame_decode(const uint8_t bytes[GROUP_FRAME_BYTES], struct group_fram
     f.hello.micro_batches = (unsigned)get(&in, 2);
     f.flags = (uint32_t)get(&in, 4);
     f.count = (uint32_t)get(&in, 4);
-    nothing = get(&in, 4);
+    f.hello.chosen = (unsigned)get(&in, 2);
+    nothing = get(&in, 2);
     f.values = get(&in, 8);
     f.state_bytes = get(&in, 8);
     f.hello.identity = get(&in, 8);

@@ -20,7 +20,7 @@
 #include "shared/job_claim.h"
 #include "shared/job_secret.h"
 
-enum { GROUP_FRAME_BYTES = 128, GROUP_VERSION = 2 };
+enum { GROUP_FRAME_BYTES = 128, GROUP_VERSION = 3 };
 
 /* A signature as it is sent: what must be the same in all ranks, and zeros behind it. */
 enum { GROUP_SIGNATURE_BYTES = 1024 };

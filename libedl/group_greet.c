@@ -35,7 +35,8 @@ static struct group_frame hello_of(const struct edl_group *group, enum group_fra
                                     .applied = group->applied,
                                     .gradient_step = group->gradient_step,
                                     .micro_batches = (unsigned)group->micro_batches,
-                                    .cover = group->cover };
+                                    .cover = group->cover,
+                                    .chosen = (unsigned)group->chosen };
     return f;
 }
 
@@ -62,9 +63,9 @@ struct common {
 static bool difference(const struct edl_group *group, const struct group_frame *hello,
                        struct common *ret)
 {
-    /* a newcomer does not know yet how many ranks there are */
-    const bool any = group->follow.is_newcomer && group->micro_batches_of != NULL;
-    const uint64_t theirs = hello->hello.micro_batches;
+    /* a choice follows from a state, and one of the two is the older */
+    const bool any = group->micro_batches_of != NULL;
+    const uint64_t theirs = hello->hello.chosen;
     const struct common rows[] = { { "values in a gradient", hello->values, group->n_values },
                                    { "bytes of state", hello->state_bytes, group->state_bytes },
                                    { "micro-batches", theirs, any ? theirs : group->micro_batches },

@@ -109,7 +109,7 @@ struct edl_group {
     struct edl_client *client; /* borrowed; NULL: alone, or a test */
     struct group_members members;
     bool is_alone;
-    uint64_t job, micro_batches, steps, alive_us;
+    uint64_t job, micro_batches, chosen, steps, alive_us; /* of this step, and of the next one */
     uint64_t (*micro_batches_of)(void *userdata, uint64_t ranks);
     void *micro_batches_userdata;
     bool exact;

@@ -60,9 +60,9 @@ static void begin_nodes(struct edl_group *group)
     group_nodes_apart(group->n, &group->nodes);
 }
 
-/* plan_batch - the micro-batches of a step, by the ranks that there are. A gradient that was kept
- * of a step with others cannot be completed. */
-static int plan_batch(struct edl_group *group)
+/* choose_batch - the micro-batches of the next step, by the ranks that there are and the state that
+ * this one has. The choice of the donor counts (group_plan_micro_batches). */
+static int choose_batch(struct edl_group *group)
 {
     uint64_t n;
 
@@ -75,9 +75,7 @@ static int plan_batch(struct edl_group *group)
                             group->n, (unsigned long long)n, GROUP_MICRO_BATCHES_MAX);
         return group_fail(group, -EINVAL);
     }
-    if (n != group->micro_batches)
-        group_drop_gradient(group);
-    group->micro_batches = n;
+    group->chosen = n;
     return GROUP_WELL;
 }
 
@@ -108,7 +106,7 @@ static int begin_generation(struct edl_group *group, const struct edl_world *wor
     if (r < 0)
         return members_failed(group, r);
     group_at(group, GROUP_AT_JOINED);
-    r = plan_batch(group);
+    r = choose_batch(group);
     for (unsigned k = 0; r == GROUP_WELL && k < group->rank; k++)
         r = group_dial(group, k, &world->members[k]);
     return r;
@@ -381,13 +379,20 @@ static int take_state(struct edl_group *group)
 
 static int catch_up(struct edl_group *group)
 {
+    unsigned micro_batches;
+
     group->hellos[group->rank] =
         (struct group_hello){ .identity = group->identity,
                               .applied = group->applied,
                               .gradient_step = group->gradient_step,
                               .micro_batches = (unsigned)group->micro_batches,
-                              .cover = group->cover };
-    group_plan_make(group->hellos, group->n, (unsigned)group->micro_batches, &group->plan);
+                              .cover = group->cover,
+                              .chosen = (unsigned)group->chosen };
+    micro_batches = group_plan_micro_batches(group->hellos, group->n);
+    group_plan_make(group->hellos, group->n, micro_batches, &group->plan);
+    if (micro_batches != group->micro_batches) /* of a step with others: it cannot be completed */
+        group_drop_gradient(group);
+    group->micro_batches = micro_batches;
     if (group->plan.behind[group->rank])
         return take_state(group);
     if (!group->plan.keeps[group->rank])
@@ -403,8 +408,9 @@ static int meet_alone(struct edl_group *group)
     group->generation++;
     group->n = 1;
     group->rank = 0;
+    group->reforms = false;
     begin_nodes(group);
-    r = plan_batch(group);
+    r = choose_batch(group);
     return r == GROUP_WELL ? catch_up(group) : r;
 }
 

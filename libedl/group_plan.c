@@ -39,6 +39,14 @@ static void choose_state(const struct group_hello *hellos, unsigned n, struct gr
         plan->behind[k] = is_newer(&hellos[plan->donor], &hellos[k]);
 }
 
+unsigned group_plan_micro_batches(const struct group_hello *hellos, unsigned n)
+{
+    struct group_plan plan = { 0 };
+
+    choose_state(hellos, n, &plan);
+    return hellos[plan.donor].chosen;
+}
+
 static bool overlap(const struct group_cover *a, const struct group_cover *b)
 {
     uint8_t both = 0;

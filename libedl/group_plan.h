@@ -52,6 +52,7 @@ struct group_hello {
     uint64_t gradient_step;   /* 0: it kept none */
     unsigned micro_batches;   /* of that step in all */
     struct group_cover cover; /* those that the gradient holds */
+    unsigned chosen;          /* micro-batches of the next step, as a rank with this state has it */
 };
 
 struct group_plan {
@@ -61,6 +62,10 @@ struct group_plan {
     bool keeps[GROUP_RANKS_MAX];  /* goes on from its kept gradient; others begin a new one */
     struct group_cover take[GROUP_RANKS_MAX]; /* of the step applied + 1; what it kept is in it */
 };
+
+/* group_plan_micro_batches - of the next step, as the donor of the newest state chose: a choice may
+ * follow from a state, and those that are behind have another one. Taken as it is by all */
+unsigned group_plan_micro_batches(const struct group_hello *hellos, unsigned n);
 
 /* group_plan_make - what n ranks do that said these hellos, in the order of ranks; the next step
  * has micro_batches. n: 1 to GROUP_RANKS_MAX; micro_batches: 1 to GROUP_MICRO_BATCHES_MAX.

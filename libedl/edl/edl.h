@@ -424,8 +424,9 @@ struct edl_group_part {
 
 struct edl_group_options {
     uint64_t micro_batches; /* of each step */
-    /* micro_batches_of - how many a step has while there are so many ranks, the same in each of
-     * them; NULL: micro_batches always */
+    /* micro_batches_of - how many a step has while there are so many ranks; asked when ranks come
+     * or go, and behind edl_group_replan. It may follow from the state: of the ranks that have the
+     * newest one the answer of one counts for all. NULL: micro_batches always */
     uint64_t (*micro_batches_of)(void *userdata, uint64_t ranks);
     void *userdata; /* of it */
     /* the gradient: f32 values, one bucket after the other */
@@ -485,6 +486,11 @@ EDL_API int edl_group_commit(struct edl_group *group);
 /* edl_group_leave - this rank ends behind a step, together with its peers' leave to go on: the next
  * edl_group_begin but one gives 0. Safe in a signal handler. */
 EDL_API void edl_group_leave(struct edl_group *group);
+
+/* edl_group_replan - behind the next step that this rank sums with the others, all meet anew, so
+ * that micro_batches_of is asked again: by one rank, when its answer would be another one. It costs
+ * all ranks one step boundary. */
+EDL_API void edl_group_replan(struct edl_group *group);
 
 /* edl_group_end - the state has the last step of the training: each rank says so behind that step,
  * or when a state came that has it, before its next edl_group_begin, which gives 0 */

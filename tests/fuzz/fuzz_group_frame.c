@@ -27,6 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (memcmp(bytes, again, sizeof again) != 0 || frame.rank >= GROUP_RANKS_MAX ||
             *group_frame_kind_to_string(frame.kind) == '?')
             abort();
+        if (group_plan_micro_batches(&frame.hello, 1) != frame.hello.chosen)
+            abort();
         /* whatever a rank says of itself, each micro-batch is computed once */
         group_plan_make(&frame.hello, 1, GROUP_MICRO_BATCHES_MAX, &plan);
         if (group_cover_count(&plan.take[0]) != GROUP_MICRO_BATCHES_MAX)

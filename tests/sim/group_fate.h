@@ -65,6 +65,7 @@ struct process {
     struct hello hellos[RANKS];
     bool has_hello[RANKS];
     struct group_plan plan;
+    unsigned micro_batches; /* of a step */
     bool fetches[RANKS];
     int sum_donor, taken, given[RANKS];
 

@@ -208,7 +208,7 @@ static void begin_step(struct world *w, struct process *p)
     uint64_t step = p->state.applied + 1;
     struct group_cover take = p->first
                                   ? p->plan.take[p->rank]
-                                  : group_share((unsigned)p->rank, (unsigned)p->n, MICRO_BATCHES);
+                                  : group_share((unsigned)p->rank, (unsigned)p->n, p->micro_batches);
     uint64_t *sums = fate_sums(w, p, step);
 
     if (step > (fate_differs(w, EXITS_BEHIND_LAST) ? STEPS : STEPS + 1)) {
@@ -220,7 +220,7 @@ static void begin_step(struct world *w, struct process *p)
         p->cover = (struct group_cover){ 0 };
         p->gradient_step = step;
     }
-    for (unsigned m = 0; m < MICRO_BATCHES; m++)
+    for (unsigned m = 0; m < p->micro_batches; m++)
         if (group_cover_has(&take, m) && !group_cover_has(&p->cover, m)) {
             for (int e = 0; e < ELEMENTS_OF_STATE; e++)
                 p->gradient[e] += gradient_of(p->state.values, step, m, e);
@@ -288,7 +288,7 @@ void fate_complete_step(struct world *w, struct process *p)
 
     if (p->phase != PHASE_STEP || !is_complete(p))
         return;
-    if (p->count != MICRO_BATCHES)
+    if (p->count != p->micro_batches)
         fate_fail(w, p, step, "the sum has another number of micro-batches");
     w->stable = MAX_OF(w->stable, step - 1);
     if (sums == p->gradient)

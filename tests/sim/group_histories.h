@@ -34,7 +34,9 @@ enum group_difference {
     EXITS_BEHIND_LAST = 1 << 14,  /* as soon as it has the last step */
     WITHOUT_IDENTITY = 1 << 15,   /* steps are compared by number alone */
     EXCLUDED_COME_BACK = 1 << 16, /* a rank that was given up goes on when it thaws */
-    STRANGERS_EXCLUDE = 1 << 17   /* a generation without any member of the one before */
+    STRANGERS_EXCLUDE = 1 << 17,  /* a generation without any member of the one before */
+    CHOOSES = 1 << 18,            /* no mistake: micro-batches follow from state and ranks */
+    OWN_CHOICE = 1 << 19          /* ... and each takes its own choice */
 };
 
 struct group_design {

@@ -14,6 +14,9 @@ static const struct group_design designs[] = {
     { "as built, f32", 0, false, 0, "" },
     { "sums are fetched, exact", FETCH, true, 0, "" },
     { "sums are fetched, f32", FETCH, false, 0, "" },
+    { "batches follow from the state", CHOOSES, false, 0, "" },
+    { "own choice of the batch", CHOOSES | OWN_CHOICE, false, 200,
+      "B is behind, and chooses by the state that it has before A gives it another" },
     { "sums in place", SUMS_IN_PLACE, true, 200,
       "C dies half-way, A redoes the step from a gradient that is half a sum" },
     { "all redo", ALL_REDO, true, 200,
@@ -67,13 +70,22 @@ static bool has_sum(const struct world *w, const struct process *p, uint64_t ste
     return step > 0 && p->sum_step[fate_differs(w, ONE_RESULT) ? 0 : step % 2] == step;
 }
 
+/* choice_of - the micro-batches of the next step, by a rank with this state */
+static unsigned choice_of(const struct world *w, const struct process *p)
+{
+    if (!fate_differs(w, CHOOSES))
+        return MICRO_BATCHES;
+    return 1 + (unsigned)((p->state.values[0] + (unsigned)p->n) % MICRO_BATCHES);
+}
+
 struct hello fate_hello(const struct world *w, const struct process *p)
 {
     struct hello h = { .said = { .identity = p->state.identity,
                                  .applied = p->state.applied,
                                  .gradient_step = p->gradient_step,
-                                 .micro_batches = MICRO_BATCHES,
-                                 .cover = p->cover },
+                                 .micro_batches = p->micro_batches,
+                                 .cover = p->cover,
+                                 .chosen = choice_of(w, p) },
                        .identity_before = p->state.identity_before,
                        .has_sum =
                            fate_differs(w, FETCHES) &&
@@ -84,7 +96,7 @@ struct hello fate_hello(const struct world *w, const struct process *p)
     if (fate_differs(w, WITHOUT_IDENTITY))
         h.said.identity = 0;
     if (p->torn)
-        h.said = (struct group_hello){ .micro_batches = MICRO_BATCHES };
+        h.said = (struct group_hello){ .micro_batches = MICRO_BATCHES, .chosen = MICRO_BATCHES };
     return h;
 }
 
@@ -166,7 +178,9 @@ void fate_make_plan(struct world *w, struct process *p)
 
     for (int k = 0; k < p->n; k++)
         said[k] = p->hellos[k].said;
-    group_plan_make(said, (unsigned)p->n, MICRO_BATCHES, plan);
+    p->micro_batches = fate_differs(w, OWN_CHOICE) ? said[p->rank].chosen
+                                                   : group_plan_micro_batches(said, (unsigned)p->n);
+    group_plan_make(said, (unsigned)p->n, p->micro_batches, plan);
     memset(p->fetches, 0, sizeof p->fetches);
     p->sum_donor = -1;
     if (fate_differs(w, STATE_IN_PLACE))

@@ -38,6 +38,7 @@ struct cluster_plan {
     bool odd_joins;                /* those that come have it, in place of the last rank */
     bool cut_off;                  /* behind step 1 nothing answers once about the generation */
     bool linear;       /* micro_batches of each rank, and edl_group_end in place of steps */
+    bool chooses;      /* ... micro_batches at most, by the state; they meet anew for it */
     bool follow;       /* newcomers follow before they arrive */
     unsigned bad_step; /* in this step rank 0 has a gradient that is no number */
 };

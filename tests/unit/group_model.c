@@ -77,8 +77,11 @@ void cluster_model_free(struct cluster_model *m)
 static uint64_t micro_batches_of(void *userdata, uint64_t ranks)
 {
     const struct cluster_model *m = userdata;
+    uint32_t bits;
 
-    return m->plan.micro_batches * ranks;
+    memcpy(&bits, &m->values[1], sizeof bits);
+    return m->plan.chooses ? 1 + (bits + ranks) % m->plan.micro_batches
+                           : m->plan.micro_batches * ranks;
 }
 
 void cluster_options(struct cluster_model *m, struct edl_group_options *ret)
@@ -108,7 +111,7 @@ int cluster_train(struct edl_group *group, struct cluster_model *m, cluster_told
             edl_group_end(group);
             continue;
         }
-        if (m->plan.linear && step.rank != EDL_NO_RANK &&
+        if (m->plan.linear && !m->plan.chooses && step.rank != EDL_NO_RANK &&
             step.micro_batches != m->plan.micro_batches * step.size)
             return -ERANGE;
         while ((t = edl_group_take(group, &mb)) == 1) {
@@ -127,6 +130,8 @@ int cluster_train(struct edl_group *group, struct cluster_model *m, cluster_told
         (void)edl_group_commit(group);
         if (m->plan.linear && step.step == m->plan.steps)
             edl_group_end(group);
+        if (m->plan.chooses && step.rank == 0 && step.step % 16 == 0)
+            edl_group_replan(group);
         told(userdata, &step, hash_of(m));
         came = 0;
     }

@@ -380,6 +380,29 @@ TEST(test_the_batch_follows_the_ranks)
     }
 }
 
+/* A choice that follows from the state: those with an older one, and newcomers, take that of the
+ * donor. A sum with other micro-batches than the step has ends all of them. */
+TEST(test_the_batch_follows_the_state)
+{
+    for (int follow = 0; follow < 2; follow++) {
+        struct cluster_plan plan = usual;
+        struct cluster_result result;
+
+        plan.linear = plan.chooses = true;
+        plan.micro_batches = 12;
+        plan.ranks = 3;
+        plan.follow = follow;
+        plan.joins = 2;
+        plan.leaves = 1;
+        plan.kills = 6;
+        plan.steps = 400;
+        result = run(plan);
+        assert_int_equal(result.last_stable, plan.steps);
+        assert_int_equal(result.n_restarted, 0);
+        assert_true(result.n_generations > plan.steps / 16); /* they met anew */
+    }
+}
+
 TEST(test_a_frozen_rank_is_waited_for_or_replaced)
 {
     struct cluster_plan plan = usual;

@@ -113,6 +113,22 @@ TEST(test_a_gradient_that_does_not_fit_is_not_kept)
     assert_each_once(&plan, 6, V);
 }
 
+/* The choice of one counts for all: of the donor, who has the state that it follows from. */
+TEST(test_the_donor_chooses_the_batch)
+{
+    struct group_hello hellos[] = { { .identity = 3, .applied = 9, .chosen = 2 },
+                                    { .identity = 4, .applied = 8, .chosen = 16 },
+                                    { .identity = 4, .applied = 8, .chosen = 4 },
+                                    { .chosen = 8 } };
+    struct group_plan plan;
+
+    assert_int_equal(group_plan_micro_batches(hellos, 4), 16);
+    hellos[2] = kept(4, 8, 0x0f); /* of a step with V */
+    group_plan_make(hellos, 4, group_plan_micro_batches(hellos, 4), &plan);
+    assert_false(plan.keeps[2]);
+    assert_each_once(&plan, 4, 16);
+}
+
 TEST(test_ranks_beyond_the_micro_batches_take_none)
 {
     struct group_hello hellos[GROUP_RANKS_MAX] = { { 0 } };
