@@ -94,9 +94,9 @@ static bool is_chosen(const struct group_frame *f)
 
 static bool is_possible(const struct group_frame *f)
 {
-    return is_chosen(f) && f->form < GROUP_FORMS && f->rank < GROUP_RANKS_MAX && (f->flags & ~GROUP_FLAGS) == 0 &&
-           f->hello.micro_batches <= GROUP_MICRO_BATCHES_MAX && f->hello.applied < UINT64_MAX - 1 &&
-           f->step < UINT64_MAX - 1;
+    return is_chosen(f) && f->form < GROUP_FORMS && f->rank < GROUP_RANKS_MAX &&
+           (f->flags & ~GROUP_FLAGS) == 0 && f->hello.micro_batches <= GROUP_MICRO_BATCHES_MAX &&
+           f->hello.applied < UINT64_MAX - 1 && f->step < UINT64_MAX - 1;
 }
 
 int group_frame_decode(const uint8_t bytes[GROUP_FRAME_BYTES], struct group_frame *ret,

@@ -7,12 +7,12 @@
 #include "shared/goodput_batch.h"
 #include "shared/macro.h"
 
-#define POWERS 8       /* of 2 between two floats of squares */
-#define MEMORY 1000    /* first batches that an average holds */
-#define STEPS_KEPT 64  /* that the mean of a time holds */
-#define OUTLIER 4      /* a longer step counts as so many times the mean */
-#define LANES 8        /* sums of a square: their order is that of the source on all machines */
-#define BETTER 1.05    /* a gain below is noise of the measures */
+#define POWERS 8          /* of 2 between two floats of squares */
+#define MEMORY 1000       /* first batches that an average holds */
+#define STEPS_KEPT 64     /* that the mean of a time holds */
+#define OUTLIER 4         /* a longer step counts as so many times the mean */
+#define LANES 8           /* sums of a square: their order is that of the source on all machines */
+#define BETTER 1.05       /* a gain below is noise of the measures */
 #define SECONDS_MAX 32000 /* exact sums take less than 32,768 */
 
 enum { TOLD_COMPUTE = BATCH_SQUARES, TOLD_RANKS, TOLD_STEPS, TOLD_STEP_S };
@@ -142,7 +142,18 @@ double batch_noise(const struct batch_measures *m, const struct batch_rules *rul
     return gradient.square > 0 ? gradient.variance / gradient.square * rules->start : INFINITY;
 }
 
-static double busiest(uint32_t ranks, uint32_t micro_batches)
+double batch_worth(const struct batch_measures *m, const struct batch_rules *rules,
+                   uint32_t micro_batches)
+{
+    struct goodput_gradient gradient;
+
+    return gradient_of(m, rules, &gradient)
+               ? goodput_efficiency(&gradient, rules->start,
+                                    (double)micro_batches * rules->micro_batch)
+               : 1;
+}
+
+static uint32_t busiest(uint32_t ranks, uint32_t micro_batches)
 {
     return micro_batches / ranks + (micro_batches % ranks > 0);
 }
@@ -160,7 +171,7 @@ static bool fit(const struct batch_measures *m, const struct batch_rules *rules,
 
         if (!(p->weight > 0) || p->ranks == 0 || p->micro_batches == 0)
             continue;
-        further_s = (busiest(p->ranks, p->micro_batches) - 1) * p->compute_s;
+        further_s = (busiest(p->ranks, p->micro_batches) - 1.0) * p->compute_s;
         points[n++] =
             (struct goodput_perf_point){ .nodes = 1,
                                          .replicas = p->ranks,
@@ -174,24 +185,13 @@ static bool fit(const struct batch_measures *m, const struct batch_rules *rules,
 static double goodput_of(const struct goodput_perf *perf, const struct goodput_gradient *gradient,
                          const struct batch_rules *rules, uint32_t ranks, uint32_t v)
 {
-    const double batch = (double)v * rules->micro_batch, further = busiest(ranks, v) - 1;
+    const double batch = (double)v * rules->micro_batch, further = busiest(ranks, v) - 1.0;
     const double accumulate_s = goodput_perf_accumulate_s(perf, rules->micro_batch);
     const double step_s =
         goodput_perf_step_s(perf, accumulate_s, goodput_perf_exchange_s(perf, 1, ranks));
 
     return batch / (further * accumulate_s + step_s) *
            goodput_efficiency(gradient, rules->start, batch);
-}
-
-double batch_goodput(const struct batch_measures *m, const struct batch_rules *rules,
-                     uint32_t ranks, uint32_t micro_batches)
-{
-    struct goodput_gradient gradient;
-    struct goodput_perf perf;
-
-    return gradient_of(m, rules, &gradient) && fit(m, rules, &perf)
-               ? goodput_of(&perf, &gradient, rules, ranks, micro_batches)
-               : 0;
 }
 
 uint32_t batch_choice(const struct batch_measures *m, const struct batch_rules *rules,

@@ -58,10 +58,10 @@ void batch_measure(struct batch_measures *measures, const struct batch_rules *ru
 /* batch_noise - the noise scale in samples; below 0: not known yet; infinite: nothing but noise */
 double batch_noise(const struct batch_measures *measures, const struct batch_rules *rules);
 
-/* batch_goodput - samples of efficiency 1 a second with so many ranks and micro-batches; 0: not
- * known yet */
-double batch_goodput(const struct batch_measures *measures, const struct batch_rules *rules,
-                     uint32_t ranks, uint32_t micro_batches);
+/* batch_worth - what a sample of a batch of so many micro-batches teaches, of one of the first
+ * batch; 1 while nothing is known */
+double batch_worth(const struct batch_measures *measures, const struct batch_rules *rules,
+                   uint32_t micro_batches);
 
 /* batch_choice - micro-batches of a step with so many ranks; present: of the last one, which stays
  * while nothing is known, or nothing is clearly better */

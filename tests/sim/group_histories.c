@@ -206,9 +206,9 @@ void fate_end(struct world *w, struct process *p)
 static void begin_step(struct world *w, struct process *p)
 {
     uint64_t step = p->state.applied + 1;
-    struct group_cover take = p->first
-                                  ? p->plan.take[p->rank]
-                                  : group_share((unsigned)p->rank, (unsigned)p->n, p->micro_batches);
+    struct group_cover take =
+        p->first ? p->plan.take[p->rank]
+                 : group_share((unsigned)p->rank, (unsigned)p->n, p->micro_batches);
     uint64_t *sums = fate_sums(w, p, step);
 
     if (step > (fate_differs(w, EXITS_BEHIND_LAST) ? STEPS : STEPS + 1)) {

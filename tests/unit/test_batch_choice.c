@@ -64,8 +64,7 @@ TEST(test_the_table)
         assert_int_equal(batch_choice(&measures, &rules, ranks[i], v), v);
     }
     assert_about(batch_noise(&measures, &rules), 700, 1e-3);
-    assert_about(batch_goodput(&measures, &rules, 4, 8),
-                 256 / step_of(&truth, 4, 8) * (700 + 128) / (700 + 256), 0.03);
+    assert_about(batch_worth(&measures, &rules, 8), (700.0 + 128) / (700 + 256), 1e-3);
 }
 
 /* A gradient that is always the same teaches nothing by its repetition, one that is nothing but
@@ -94,7 +93,7 @@ TEST(test_what_is_not_known_changes_nothing)
 
     assert_int_equal(batch_choice(&measures, &rules, 4, 4), 4);
     assert_true(batch_noise(&measures, &rules) < 0);
-    assert_true(batch_goodput(&measures, &rules, 4, 4) <= 0);
+    assert_about(batch_worth(&measures, &rules, 32), 1, 1e-12);
     measure(&measures, &truth, 4, 1, 1); /* one micro-batch tells nothing of noise */
     assert_true(batch_noise(&measures, &rules) < 0);
     assert_int_equal(batch_choice(&measures, &rules, 4, 8), 8);
@@ -151,7 +150,8 @@ TEST(test_squares_of_any_size)
     }
 }
 
-/* Gradients of samples that are drawn: the noise scale is found with any number of micro-batches. */
+/* Gradients of samples that are drawn: the noise scale is found with any number of micro-batches.
+ */
 TEST(test_the_noise_of_drawn_gradients)
 {
     static const uint32_t counts[] = { 2, 4, 16 };

@@ -342,6 +342,124 @@ TEST(test_rates_follow_the_batch)
     linear_as_by_hand(OPTIMIZER_ADAM, 2);
 }
 
+/* go_on - another process that has nothing but a checkpoint of the first member */
+static void go_on(struct group *g, const struct group *from, bool with_choices)
+{
+    const struct group_member *had = from->members[0];
+    const struct group_member_place place = group_member_place(had);
+    uint32_t n_averages, n_choices;
+    float *averages = group_member_averages(had, &n_averages);
+    void *choices = group_member_choices(had, &n_choices);
+    const struct group_member_kept kept = { .epoch = place.epoch,
+                                            .place = place.place,
+                                            .micro_batches = group_member_micro_batches(had),
+                                            .n_averages = n_averages,
+                                            .averages = averages,
+                                            .n_choices = with_choices ? n_choices : 0,
+                                            .choices = choices };
+
+    *g = *from;
+    g->n = 0;
+    join(g);
+    assert_int_equal(group_member_restore(g->members[0], group_member_table(from->members[0]),
+                                          &kept, NULL),
+                     0);
+    free(averages);
+    free(choices);
+}
+
+static bool have_the_same_values(const struct group *a, const struct group *b)
+{
+    uint64_t n, n_b;
+    const struct group_member_part *of_a = group_member_parts(a->members[0], &n),
+                                   *of_b = group_member_parts(b->members[0], &n_b);
+
+    assert_int_equal(n, n_b);
+    return memcmp(of_a[0].bytes, of_b[0].bytes, of_a[0].n_bytes) == 0;
+}
+
+/* What goodput measures and chooses is in the state, so whoever comes has it, and in checkpoints:
+ * a training that goes on in the middle of a warm-up has the rates of one that never ended. */
+TEST(test_choices_are_kept)
+{
+    static const uint32_t sizes[] = { 4, 4, 8, 8, 8, 4, 8 };
+    struct network *network = chain_network("embedding=5 hidden=7 dropout=0.3 rate=0.1");
+    struct sample_set *samples = chain_set(network, SAMPLES, 2);
+    struct group g = { .network = network,
+                       .samples = samples,
+                       .rules = { BATCH_GOODPUT, MICRO, V * MICRO, 16 * MICRO, 30 } },
+                 on, without;
+    size_t n, n_other;
+    uint8_t *one, *other;
+
+    assert_int_equal(network_declaration(network, 1, &g.declaration, NULL), 0);
+    join(&g);
+    assert_true(group_member_noise(g.members[0]) < 0);
+    for (uint64_t s = 0; s < 40; s++) {
+        g.v = sizes[s % ELEMENTS(sizes)];
+        if (s == 3 || s == 9)
+            join(&g);
+        if (s == 12)
+            leave(&g);
+        if (s % 5 == 4)
+            group_member_tell_step(g.members[g.n - 1], g.n, 0.01);
+        step(&g, s);
+        if (s == 23) {
+            go_on(&on, &g, true);
+            go_on(&without, &g, false);
+        } else if (s > 23) {
+            on.v = without.v = g.v;
+            step(&on, s);
+            step(&without, s);
+        }
+    }
+    assert_true(group_member_noise(g.members[0]) >= 0);
+    one = state_of(g.members[0], &n);
+    other = state_of(g.members[1], &n_other);
+    assert_memory_equal(one, other, n);
+    assert_true(have_the_same_values(&g, &on));
+    assert_false(have_the_same_values(&g, &without));
+    assert_int_equal(group_member_history(on.members[0])->n, group_member_history(g.members[0])->n);
+    assert_int_equal(batch_history_at(group_member_history(on.members[0]), 3), 8);
+    free(one);
+    free(other);
+    while (g.n > 0)
+        leave(&g);
+    leave(&on);
+    leave(&without);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
+/* The batches of another training, in place of the rule's: with them one member makes its bits. */
+TEST(test_given_batches)
+{
+    static struct batch_history given;
+    struct network *network = chain_network("");
+    struct sample_set *samples = chain_set(network, SAMPLES, 2);
+    struct declaration declaration;
+    struct group_member_config config = { .network = network,
+                                          .backend = backend_cpu(),
+                                          .declaration = &declaration,
+                                          .samples = samples,
+                                          .rules = { BATCH_LINEAR, 4, 8, 64, 0 } };
+    struct group_member *member;
+
+    assert_int_equal(network_declaration(network, 1, &declaration, NULL), 0);
+    assert_int_equal(group_member_new(&config, &member, NULL), 0);
+    assert_int_equal(group_member_choice(member, 3, 1), 6);
+    member = group_member_free(member);
+    batch_history_note(&given, 1, 2);
+    batch_history_note(&given, 7, 5);
+    config.given = &given;
+    assert_int_equal(group_member_new(&config, &member, NULL), 0);
+    assert_int_equal(group_member_choice(member, 3, 6), 2);
+    assert_int_equal(group_member_choice(member, 3, 7), 5);
+    member = group_member_free(member);
+    (void)sample_set_free(samples);
+    (void)network_free(network);
+}
+
 TEST(test_refused)
 {
     struct network *network = chain_network("");

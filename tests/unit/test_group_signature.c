@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/cpu_kind.h"
+#include "shared/batch_history.h"
 #include "shared/macro.h"
 #include "trainer/parameters/declaration.h"
 #include "trainer/run/group_signature.h"
@@ -62,6 +63,7 @@ static const char *differs(const struct group_settings *settings)
 
 TEST(test_each_setting_has_a_line)
 {
+    static const struct batch_history given = { .n = 1, .changes = { { 1, 4 } } };
     struct group_settings s = usual();
 
     assert_string_equal(differs(&s), "");
@@ -97,6 +99,9 @@ TEST(test_each_setting_has_a_line)
     assert_string_equal(differs(&s), "batch");
     s = usual();
     s.warm_up = 10;
+    assert_string_equal(differs(&s), "batch");
+    s = usual();
+    s.given = &given;
     assert_string_equal(differs(&s), "batch");
     s = usual();
     declaration.seed = 8;

@@ -250,9 +250,13 @@ static void damage(const struct checkpoint_more *more)
 TEST(test_checkpoint_damage)
 {
     float averages[] = { 1, 2, 3 };
-    const struct checkpoint_more more = { 1, 2, 3, 4, ELEMENTS(averages), averages };
+    char choices[] = "of the batch";
+    struct checkpoint_more more = { 1, 2, 3, 4, ELEMENTS(averages), averages, 0, NULL };
 
     damage(NULL);
+    damage(&more);
+    more.n_choices = sizeof choices;
+    more.choices = choices;
     damage(&more);
 }
 
@@ -261,12 +265,13 @@ TEST(test_checkpoint_says_more)
 {
     char folder[64], path[128];
     float averages[] = { 0.5f, -1.5f, 2.5f, 1e-30f, 7 };
-    const struct checkpoint_more more = { .epoch = 3,
-                                          .place = UINT64_C(1) << 40,
-                                          .identity = 17,
-                                          .micro_batches = 12,
-                                          .n_averages = ELEMENTS(averages),
-                                          .averages = averages };
+    char choices[] = "of the batch";
+    struct checkpoint_more more = { .epoch = 3,
+                                    .place = UINT64_C(1) << 40,
+                                    .identity = 17,
+                                    .micro_batches = 12,
+                                    .n_averages = ELEMENTS(averages),
+                                    .averages = averages };
     struct table *table = make(1, 2), *back = NULL;
     size_t bytes = table_shape(table)->total_values * sizeof(float);
     struct checkpoint_more got;
@@ -285,7 +290,21 @@ TEST(test_checkpoint_says_more)
     assert_int_equal(got.micro_batches, more.micro_batches);
     assert_int_equal(got.n_averages, more.n_averages);
     assert_memory_equal(got.averages, averages, sizeof averages);
+    assert_int_equal(got.n_choices, 0);
+    assert_null(got.choices);
     free(got.averages);
+    (void)table_free(back);
+
+    /* with what it knows of batches */
+    more.n_choices = sizeof choices;
+    more.choices = choices;
+    assert_int_equal(checkpoint_write(path, 7, table, &more, NULL, NULL), 0);
+    assert_int_equal(checkpoint_read(path, 7, 1, &back, &got, NULL), 0);
+    assert_int_equal(got.n_choices, sizeof choices);
+    assert_memory_equal(got.choices, choices, sizeof choices);
+    assert_memory_equal(got.averages, averages, sizeof averages);
+    free(got.averages);
+    free(got.choices);
     (void)table_free(back);
 
     /* a server that is given it takes the table alone */

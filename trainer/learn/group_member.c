@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "shared/batch_choice.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/permutation.h"
@@ -16,7 +18,9 @@
 #include "trainer/learn/step_seed.h"
 #include "trainer/network/network.h"
 
-#define BLOCKS 4 /* parts of the state beside slots and averages: values, touched, numbers */
+#define BLOCKS                                                                                     \
+    4 /* parts of the state beside slots and averages: values, touched, numbers, choices */
+#define CHOICES_VERSION 1
 
 /* The state's numbers, as they go from member to member. */
 struct numbers {
@@ -24,6 +28,25 @@ struct numbers {
     uint64_t micro_batches; /* of the last step */
     uint64_t changed;       /* the step before the first one of so many */
     double from, to;        /* factors of the rate: there, and behind the warm-up */
+};
+
+/* What else the state has where the batch changes. */
+struct choices {
+    struct batch_measures measures;
+    struct batch_history history;
+};
+
+/* Of a checkpoint. */
+struct kept_choices {
+    uint64_t version;
+    struct numbers numbers;
+    struct choices choices;
+};
+
+/* This member's own word of the last step, until a micro-batch takes it along. */
+struct last_step {
+    uint32_t members;
+    double seconds; /* 0: it has none */
 };
 
 struct group_member {
@@ -40,9 +63,23 @@ struct group_member {
     uint32_t n_averages;
     float *kept;       /* the averages before a micro-batch, one after the other */
     uint64_t *indices; /* [micro_batch] */
+    struct choices choices;
+    struct last_step last;
 };
 
 /* ---- begin and end ---- */
+
+/* measures - whether steps tell of noise and times */
+static bool measures(const struct group_member *m)
+{
+    return m->config.rules.rule == BATCH_GOODPUT;
+}
+
+/* changes - whether the batch may change */
+static bool changes(const struct group_member *m)
+{
+    return m->config.rules.rule != BATCH_CONSTANT;
+}
 
 static void add_part(struct group_member *m, void *bytes, uint64_t n_bytes)
 {
@@ -67,7 +104,7 @@ static void open_buckets(struct group_member *m)
 {
     const struct network *network = m->config.network;
 
-    m->buckets = xcalloc(network->n_params, sizeof *m->buckets);
+    m->buckets = xcalloc(network->n_params + 1, sizeof *m->buckets);
     for (uint32_t d = 0; d < m->declaration.n_params; d++) {
         const struct param_spec *spec = &m->declaration.params[d];
 
@@ -78,6 +115,8 @@ static void open_buckets(struct group_member *m)
         m->buckets[m->n_buckets++] =
             (struct group_member_bucket){ network->params[m->averages[i]].spec.name,
                                           learner_values_of(m->learner, m->averages[i]) };
+    if (measures(m))
+        m->buckets[m->n_buckets++] = (struct group_member_bucket){ "measures", BATCH_TOLD };
 }
 
 static void open_parts(struct group_member *m)
@@ -95,6 +134,8 @@ static void open_parts(struct group_member *m)
         add_part(m, m->learner->host_values[m->averages[i]],
                  learner_values_of(m->learner, m->averages[i]) * sizeof(float));
     add_part(m, &m->numbers, sizeof m->numbers);
+    if (changes(m))
+        add_part(m, &m->choices, sizeof m->choices);
 }
 
 static int open_learner(struct group_member *m, struct edl_error *error)
@@ -199,6 +240,52 @@ void group_member_begin(struct group_member *m, uint32_t micro_batches)
     m->micro_batches = micro_batches;
 }
 
+/* ---- choices ---- */
+
+uint32_t group_member_choice(const struct group_member *m, uint32_t members, uint64_t step)
+{
+    const struct batch_rules *rules = &m->config.rules;
+
+    if (m->config.given != NULL)
+        return (uint32_t)batch_history_at(m->config.given, step);
+    if (measures(m))
+        return batch_choice(&m->choices.measures, rules, members,
+                            (uint32_t)m->numbers.micro_batches);
+    return batch_plan(rules, members, 0).micro_batches;
+}
+
+void group_member_tell_step(struct group_member *m, uint32_t members, double seconds)
+{
+    m->last = (struct last_step){ .members = members, .seconds = seconds };
+}
+
+double group_member_noise(const struct group_member *m)
+{
+    return batch_noise(&m->choices.measures, &m->config.rules);
+}
+
+double group_member_worth(const struct group_member *m)
+{
+    return batch_worth(&m->choices.measures, &m->config.rules, m->micro_batches);
+}
+
+const struct batch_history *group_member_history(const struct group_member *m)
+{
+    return changes(m) ? &m->choices.history : NULL;
+}
+
+void *group_member_choices(const struct group_member *m, uint32_t *ret_n)
+{
+    struct kept_choices *kept;
+
+    *ret_n = changes(m) ? sizeof *kept : 0;
+    if (!changes(m))
+        return NULL;
+    kept = xcalloc(1, sizeof *kept);
+    *kept = (struct kept_choices){ CHOICES_VERSION, m->numbers, m->choices };
+    return kept;
+}
+
 static uint64_t batch_of(const struct group_member *m)
 {
     return (uint64_t)m->config.rules.micro_batch * m->micro_batches;
@@ -241,12 +328,30 @@ static bool is_of_my_batch(const struct group_member *m, uint64_t steps, uint64_
     return place % batch == 0 && steps == epoch * ((n + batch - 1) / batch) + place / batch;
 }
 
-int group_member_restore(struct group_member *m, struct table *table, uint64_t epoch,
-                         uint64_t place, uint32_t micro_batches, const float *averages,
-                         uint32_t n_averages, struct edl_error *error)
+/* restore_choices - of the very training that the checkpoint is of */
+static void restore_choices(struct group_member *m, const struct group_member_kept *kept)
 {
-    const bool follows = m->config.rules.rule != BATCH_CONSTANT && micro_batches > 0;
-    const uint32_t v = follows ? micro_batches : m->micro_batches;
+    struct kept_choices had;
+
+    if (!changes(m) || kept->n_choices != sizeof had)
+        return;
+    memcpy(&had, kept->choices, sizeof had);
+    if (had.version != CHOICES_VERSION || had.numbers.steps != m->numbers.steps ||
+        had.numbers.micro_batches != m->numbers.micro_batches)
+        return;
+    m->numbers.changed = had.numbers.changed;
+    m->numbers.from = had.numbers.from;
+    m->numbers.to = had.numbers.to;
+    m->choices = had.choices;
+}
+
+int group_member_restore(struct group_member *m, struct table *table,
+                         const struct group_member_kept *kept, struct edl_error *error)
+{
+    const uint64_t epoch = kept->epoch, place = kept->place;
+    const uint32_t v =
+        changes(m) && kept->micro_batches > 0 ? kept->micro_batches : m->micro_batches;
+    const float *averages = kept->averages;
     const double factor = batch_plan_of(&m->config.rules, v).factor;
     const size_t block = table_shape(m->table)->total_values * sizeof(float);
     size_t n, n_own;
@@ -254,7 +359,7 @@ int group_member_restore(struct group_member *m, struct table *table, uint64_t e
     uint64_t *own = table_touched(m->table, &n_own);
 
     if (!declaration_equal(table_declaration(table), &m->declaration) || n != n_own ||
-        n_averages != average_values(m))
+        kept->n_averages != average_values(m))
         return edl_error_set(error, -EINVAL, "it is of another network, or of other rates");
     if (place >= sample_set_n(m->config.samples))
         return edl_error_set(error, -EINVAL, "it is of more samples than there are");
@@ -283,6 +388,8 @@ int group_member_restore(struct group_member *m, struct table *table, uint64_t e
                                    .micro_batches = v,
                                    .from = factor,
                                    .to = factor };
+    m->micro_batches = v;
+    restore_choices(m, kept);
     return group_member_state_came(m, error);
 }
 
@@ -322,8 +429,9 @@ static uint32_t pick(struct group_member *m, uint64_t micro_batch)
 
 /* ---- a step ---- */
 
-/* The averages as they were, and before that the way that they were moved onto out. */
-static void take_ways(struct group_member *m, float *out)
+/* The averages as they were, and before that the way that they were moved onto out; behind these.
+ */
+static float *take_ways(struct group_member *m, float *out)
 {
     const float *kept = m->kept;
 
@@ -336,6 +444,16 @@ static void take_ways(struct group_member *m, float *out)
             now[k] = *kept;
         }
     }
+    return out;
+}
+
+/* tell - of a micro-batch; and once in a step of the one before */
+static void tell(struct group_member *m, float *told, double square, uint64_t compute_us)
+{
+    batch_tell(told, square, (double)compute_us / USEC_PER_SEC);
+    if (m->last.seconds > 0)
+        batch_tell_step(told, m->last.members, m->last.seconds);
+    m->last = (struct last_step){ 0 };
 }
 
 static void keep_averages(struct group_member *m)
@@ -356,6 +474,8 @@ int group_member_gradient(struct group_member *m, uint64_t micro_batch, float *g
     const struct step_place place = place_of(m, micro_batch);
     const uint32_t n = pick(m, micro_batch);
     float *const *sums;
+    uint64_t begun_us = clock_read_us(CLOCK_MONOTONIC);
+    double square = 0;
     int r;
 
     *ret_samples = n;
@@ -369,11 +489,28 @@ int group_member_gradient(struct group_member *m, uint64_t micro_batch, float *g
         r = network_learner_sums(m->learner, &sums, error);
     for (uint32_t d = 0; r >= 0 && d < m->declaration.n_params; d++) {
         tensor_ops_f32()->add(sums[d], m->buckets[d].n_values, gradient);
+        if (measures(m))
+            square += batch_square(sums[d], m->buckets[d].n_values);
         gradient += m->buckets[d].n_values;
     }
     if (r >= 0)
-        take_ways(m, gradient);
+        gradient = take_ways(m, gradient);
+    if (r >= 0 && measures(m))
+        tell(m, gradient, square, clock_read_us(CLOCK_MONOTONIC) - begun_us);
     return r;
+}
+
+/* measure - what all told of a step with all its samples; told: behind the averages' ways */
+static void measure(struct group_member *m, const float *const *dense, const float *told)
+{
+    double square = 0;
+
+    for (uint32_t i = 0; i < m->n_averages; i++)
+        told += learner_values_of(m->learner, m->averages[i]);
+    for (uint32_t d = 0; d < m->declaration.n_params; d++)
+        square += batch_square(dense[d], m->buckets[d].n_values);
+    batch_measure(&m->choices.measures, &m->config.rules, told, m->micro_batches, square,
+                  m->numbers.steps + 1);
 }
 
 /* The mean of the ways; of the last step of an epoch those of the micro-batches that had samples.
@@ -433,6 +570,10 @@ int group_member_move(struct group_member *m, const float *sum, struct edl_error
         return r;
     learner_upload_values(m->learner, false);
     move_averages(m, sum, samples);
+    if (measures(m) && samples == batch_of(m))
+        measure(m, dense, sum);
+    if (changes(m))
+        batch_history_note(&m->choices.history, m->numbers.steps + 1, m->micro_batches);
     m->numbers.steps++;
     m->numbers.place += samples;
     if (m->numbers.place == sample_set_n(m->config.samples)) {

@@ -12,6 +12,9 @@
  * each moving average of batch_norm. Of an average it is the way that the micro-batch moves it; a
  * step moves it by the mean of these ways.
  *
+ * By the rule goodput the measures of batch_choice.h are a last bucket, and what follows from them
+ * is in the state. So all members know the same of a training, and so does a checkpoint.
+ *
  * The place in the data is (epoch, records of it that are trained). It is a part of the state, so a
  * member that takes the state of another goes on where all are. Knows no network of computers. */
 #pragma once
@@ -20,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/batch_history.h"
 #include "shared/batch_plan.h"
 #include "trainer/learn/network_learner.h"
 
@@ -36,6 +40,7 @@ struct group_member_config {
     const struct declaration *declaration; /* network_declaration's, copied */
     const struct sample_set *samples;      /* at least one, in an order that all members have */
     struct batch_rules rules;              /* of a batch, in micro-batches: V0 at first */
+    const struct batch_history *given;     /* V of each step, in place of the rule's; NULL */
     uint64_t seed;                         /* of the job: order and dropout */
     bool in_order;                         /* samples in their order; else shuffled each epoch */
     learner_batch_fn on_batch;             /* as of the learner */
@@ -84,15 +89,44 @@ uint32_t group_member_micro_batches(const struct group_member *member);
 /* group_member_begin - the next step has so many micro-batches; V0 where it was never called */
 void group_member_begin(struct group_member *member, uint32_t micro_batches);
 
+/* group_member_choice - the micro-batches that step shall have, by rule and state, with so many
+ * members. With goodput they may be others in each step, and the state says when that is worth it
+ */
+uint32_t group_member_choice(const struct group_member *member, uint32_t members, uint64_t step);
+
+/* group_member_tell_step - how long the last step was, which was as large as the next one, with as
+ * many members; goes with the next gradient */
+void group_member_tell_step(struct group_member *member, uint32_t members, double seconds);
+
+/* group_member_noise - the noise scale in samples (batch_choice.h); below 0: not known */
+double group_member_noise(const struct group_member *member);
+/* group_member_worth - what a sample of the next step teaches, of one of the first batch */
+double group_member_worth(const struct group_member *member);
+
+/* group_member_history - NULL: of constant */
+const struct batch_history *group_member_history(const struct group_member *member);
+
+/* group_member_choices - what a checkpoint keeps of rates, measures and batches, the caller's;
+ * *ret_n bytes, of constant 0 and NULL */
+void *group_member_choices(const struct group_member *member, uint32_t *ret_n);
+
 /* group_member_averages - all of them, one after the other; *ret_n of them, the caller's (free) */
 float *group_member_averages(const struct group_member *member, uint32_t *ret_n);
 
-/* group_member_restore - the state that a checkpoint has; the table is of all values.
- * micro_batches: of its last step; the rates are those behind the warm-up to it
+/* What a checkpoint has beside the table of all values. */
+struct group_member_kept {
+    uint64_t epoch, place;
+    uint32_t micro_batches; /* of its last step */
+    uint32_t n_averages, n_choices;
+    const float *averages;
+    const void *choices; /* group_member_choices; without them the rates are those behind the
+                            warm-up to its batch */
+};
+
+/* group_member_restore - the state that a checkpoint has
  * -EINVAL: it is of another network, or of other numbers. */
-int group_member_restore(struct group_member *member, struct table *table, uint64_t epoch,
-                         uint64_t place, uint32_t micro_batches, const float *averages,
-                         uint32_t n_averages, struct edl_error *error);
+int group_member_restore(struct group_member *member, struct table *table,
+                         const struct group_member_kept *kept, struct edl_error *error);
 
 /* group_member_gradient - adds the gradient of a micro-batch of the next step to gradient, the
  * values of all buckets; *ret_samples: of the micro-batch, which may have none in the last step of

@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/batch_history.h"
 #include "shared/macro.h"
 #include "trainer/parameters/declaration.h"
 
 enum { WORD_MAX = 40 }; /* characters of a name that are told */
+
+#define DIGEST_OF_NOTHING UINT64_C(14695981039346656037)
 
 struct text {
     char *out;
@@ -41,7 +44,7 @@ static uint64_t digest(uint64_t h, const void *bytes, uint64_t n)
 static uint64_t digest_of(const struct group_settings *s)
 {
     const struct declaration *d = s->declaration;
-    uint64_t h = digest(UINT64_C(14695981039346656037), s->text, s->text_bytes);
+    uint64_t h = digest(DIGEST_OF_NOTHING, s->text, s->text_bytes);
 
     for (uint32_t p = 0; p < d->n_params; p++) {
         const struct param_spec *spec = &d->params[p];
@@ -64,9 +67,13 @@ void group_signature(const struct group_settings *s, char ret[EDL_GROUP_SIGNATUR
     add(&text, "samples %" PRIu64 "%s, passes %" PRIu64 "\n", s->samples,
         s->shuffles ? ", shuffled" : "", s->passes);
     add(&text,
-        "batch %" PRIu64 " in micro-batches: %" PRIu64 ", %s, at most %" PRIu64 ", warm-up %" PRIu64
-        "\n",
+        "batch %" PRIu64 " in micro-batches: %" PRIu64 ", %s, at most %" PRIu64
+        ", warm-up %" PRIu64,
         s->micro_batch * s->micro_batches, s->micro_batches, s->batch_rule, s->most, s->warm_up);
+    if (s->given != NULL)
+        add(&text, ", of a file %016" PRIx64,
+            digest(DIGEST_OF_NOTHING, s->given, sizeof *s->given));
+    add(&text, "\n");
     add(&text, "seed %" PRIu64 "\n", d->seed);
     add(&text, "optimizer %s, rate %.9g, momentum %.9g, L1 %.9g, L2 %.9g, clipping %.9g\n",
         optimizer_kind(o->method)->name, (double)o->learning_rate, (double)o->momentum,

@@ -11,6 +11,7 @@
 
 #include "libedl/edl/edl.h"
 
+struct batch_history;
 struct declaration;
 
 struct group_settings {
@@ -23,6 +24,7 @@ struct group_settings {
     bool shuffles;
     const char *batch_rule;              /* "constant" */
     uint64_t most, warm_up;              /* of other rules; else 0 */
+    const struct batch_history *given;   /* batches in place of the rule's; NULL */
     const char *device, *kernels, *blas; /* NULL: sums are not exact, machines may differ */
 };
 

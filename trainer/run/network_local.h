@@ -43,8 +43,9 @@ struct network_job {
     bool sync, async;             /* they wait for each other, or do not; neither: sgd_mode.h */
     bool collective;              /* in a group without servers (trainer_collective.h) */
     uint64_t micro_batches;       /* then: of a step; 0: as the batch can be cut, at most 8 */
-    const char *batch_rule;       /* then: constant, linear */
-    uint64_t batch_most, warm_up; /* then: of linear: samples (0: eight batches), and steps */
+    const char *batch_rule;       /* then: constant, linear, goodput */
+    uint64_t batch_most, warm_up; /* then: of others: samples (0: eight batches), and steps */
+    const char *batches;          /* then: the file of another training that has them */
     uint64_t exact;               /* then: 1: sums have the same bits whatever ranks there are */
     const char *output_dir;       /* then: model and checkpoint go there; NULL: nowhere */
     const char *dataset;          /* glob of train files, of a job: data where it names none */

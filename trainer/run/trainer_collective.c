@@ -15,6 +15,7 @@
 #include "kernels/cpu_kind.h"
 #include "kernels/kernels.h"
 #include "libedl/edl/edl.h"
+#include "shared/batch_history.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -28,6 +29,7 @@
 #include "trainer/learn/group_member.h"
 #include "trainer/model/model_file.h"
 #include "trainer/network/network.h"
+#include "trainer/run/collective_rules.h"
 #include "trainer/run/group_signature.h"
 #include "trainer/run/network_local.h"
 #include "trainer/run/network_study.h"
@@ -36,9 +38,13 @@
 #define FIRST_BATCHES 4 /* for the averages that a network keeps, before there is one */
 #define CHECKPOINT_US (10 * USEC_PER_SEC)
 #define ALIVE_US (3 * USEC_PER_SEC) /* at least, between two calls of the group */
-#define BATCHES_MOST 8              /* of a step, where nothing else is said */
-#define MICRO_BATCHES_MOST EDL_GROUP_MICRO_BATCHES_MAX
-#define ALIVE_MICRO_BATCHES 10 /* and so many micro-batches long */
+#define ALIVE_MICRO_BATCHES 10      /* and so many micro-batches long */
+#define LOOK_STEPS 50               /* from one look for a better batch to the next */
+
+/* A step that this rank began, to be compared with the next one. */
+struct step_begun {
+    uint64_t generation, step, micro_batches, at_us;
+};
 
 struct training {
     struct study study;
@@ -47,12 +53,14 @@ struct training {
     struct edl_client *client; /* NULL: alone */
     struct edl_group *group;
     struct batch_rules rules;
+    struct batch_history given; /* of --batches; none: the rule's */
+    struct step_begun last;
     uint64_t passes; /* of the whole training */
     uint64_t rank, generation;
     const char *device; /* the back-end's name */
     uint64_t alive_us;  /* the longest time between two calls of the group */
     bool leaves;        /* told to stop */
-    char model[PATH_MAX], checkpoint[PATH_MAX],
+    char model[PATH_MAX], batches[PATH_MAX], checkpoint[PATH_MAX],
         next[PATH_MAX]; /* "": none is kept; the next one lies
                            beside it until it is stable */
     pid_t writer;       /* of the next one; 0: nobody writes */
@@ -97,60 +105,12 @@ static int check_options(const struct network_job *job, struct edl_error *error)
     return 0;
 }
 
-/* micro_batches_of - a batch is cut into as many as are asked for, else into at most eight */
-static int micro_batches_of(const struct network_job *job, uint64_t batch, uint64_t *ret,
-                            struct edl_error *error)
-{
-    *ret = job->micro_batches > 0 ? job->micro_batches : 8;
-    while (job->micro_batches == 0 && batch % *ret != 0)
-        --*ret;
-    if (batch % *ret == 0)
-        return 0;
-    (void)edl_error_set(error, -EINVAL, "a batch of %" PRIu64 " cannot be cut into %" PRIu64, batch,
-                        *ret);
-    return edl_error_remedy(error, "--batch is a multiple of --micro-batches");
-}
-
-/* read_rules - how the batch follows the ranks. goodput would have to measure the noise of
- * gradients alike in all of them, which nobody does yet. */
-static int read_rules(struct training *t, uint64_t batch, uint64_t micro_batches,
-                      struct edl_error *error)
-{
-    const int rule = batch_rule_of(t->job->batch_rule);
-    const uint64_t most =
-        t->job->batch_most > 0
-            ? t->job->batch_most
-            : MIN_OF(BATCHES_MOST * batch, MICRO_BATCHES_MOST * batch / micro_batches);
-
-    if (rule != BATCH_CONSTANT && rule != BATCH_LINEAR) {
-        (void)edl_error_set(error, -EINVAL, "--batch-rule is \"%.40s\"", t->job->batch_rule);
-        return edl_error_remedy(error, "write constant or linear");
-    }
-    if (most > UINT32_MAX || batch > UINT32_MAX || t->job->warm_up > UINT32_MAX)
-        return edl_error_set(error, -EINVAL,
-                             "--batch, --batch-most and --batch-warm-up are less than 2^32");
-    t->rules = (struct batch_rules){ .rule = (enum batch_rule)rule,
-                                     .micro_batch = (uint32_t)(batch / micro_batches),
-                                     .start = (uint32_t)batch,
-                                     .most = (uint32_t)most,
-                                     .warm_up = (uint32_t)t->job->warm_up };
-    if (rule == BATCH_LINEAR && most / t->rules.micro_batch > MICRO_BATCHES_MOST) {
-        (void)edl_error_set(error, -EINVAL,
-                            "--batch-most is %" PRIu64 ": that are %" PRIu64
-                            " micro-batches, %d are possible",
-                            most, most / t->rules.micro_batch, MICRO_BATCHES_MOST);
-        return edl_error_remedy(error, "set --batch-most to %" PRIu64 ", or --micro-batches lower",
-                                (uint64_t)MICRO_BATCHES_MOST * t->rules.micro_batch);
-    }
-    return batch_rules_check(&t->rules, error);
-}
-
 /* micro_batches_for - of a step with so many ranks, for the group */
 static uint64_t micro_batches_for(void *userdata, uint64_t ranks)
 {
     const struct training *t = userdata;
 
-    return batch_plan(&t->rules, (uint32_t)ranks, 0).micro_batches;
+    return group_member_choice(t->member, (uint32_t)ranks, group_member_place(t->member).steps + 1);
 }
 
 static bool is_complete(const struct training *t)
@@ -160,7 +120,6 @@ static bool is_complete(const struct training *t)
 
 static int open_member(struct training *t, struct edl_error *error)
 {
-    const uint64_t batch = study_batch(&t->study);
     struct group_member_config config = { .network = t->study.network,
                                           .declaration = &t->study.declaration,
                                           .samples = t->study.data.train,
@@ -168,11 +127,9 @@ static int open_member(struct training *t, struct edl_error *error)
                                           .in_order = !study_shuffles(&t->study),
                                           .on_batch = progress_batch,
                                           .batch_userdata = &t->study.progress };
-    uint64_t micro_batches;
-    int r = micro_batches_of(t->job, batch, &micro_batches, error);
+    struct collective_rules given;
+    int r = collective_rules_read(t->job, study_batch(&t->study), &given, error);
 
-    if (r >= 0)
-        r = read_rules(t, batch, micro_batches, error);
     if (r >= 0 && t->study.network->settings.average_window > 0)
         r = edl_error_set(error, -EINVAL, "average_window and --collective exclude each other");
     if (r >= 0 && sample_set_n(t->study.data.train) == 0)
@@ -189,7 +146,9 @@ static int open_member(struct training *t, struct edl_error *error)
             "bits each time",
             config.backend->name);
     t->device = config.backend->name;
-    config.rules = t->rules;
+    t->rules = config.rules = given.rules;
+    t->given = given.batches;
+    config.given = t->given.n > 0 ? &t->given : NULL;
     t->passes = study_passes(&t->study);
     return group_member_new(&config, &t->member, error);
 }
@@ -235,7 +194,8 @@ static void sign(const struct training *t, char ret[EDL_GROUP_SIGNATURE_BYTES_MA
                                        .micro_batch = rules->micro_batch,
                                        .micro_batches = rules->start / rules->micro_batch,
                                        .shuffles = study_shuffles(&t->study),
-                                       .batch_rule = batch_rule_to_string(rules->rule) };
+                                       .batch_rule = batch_rule_to_string(rules->rule),
+                                       .given = t->given.n > 0 ? &t->given : NULL };
     char blas[100];
 
     if (rules->rule != BATCH_CONSTANT) {
@@ -307,6 +267,7 @@ static int make_paths(struct training *t, struct edl_error *error)
         const char *end;
     } paths[] = {
         { t->model, "model" },
+        { t->batches, "batches" },
         { t->checkpoint, "checkpoint/collective.ckpt" },
         { t->next, "checkpoint/collective.ckpt.next" },
     };
@@ -329,14 +290,22 @@ static int restore(struct training *t, struct edl_error *error)
     if (r == -ENOENT)
         return 0;
     if (r >= 0)
-        r = group_member_restore(t->member, table, more.epoch, more.place, more.micro_batches,
-                                 more.averages, more.n_averages, error);
+        r = group_member_restore(t->member, table,
+                                 &(struct group_member_kept){ .epoch = more.epoch,
+                                                              .place = more.place,
+                                                              .micro_batches = more.micro_batches,
+                                                              .n_averages = more.n_averages,
+                                                              .n_choices = more.n_choices,
+                                                              .averages = more.averages,
+                                                              .choices = more.choices },
+                                 error);
     if (r >= 0)
         log_info("going on behind step %" PRIu64 ", from %s", group_member_place(t->member).steps,
                  t->checkpoint);
     else
         edl_error_prefix(error, "%s: ", t->checkpoint);
     free(more.averages);
+    free(more.choices);
     if (table != NULL)
         (void)table_free(table);
     return r;
@@ -354,9 +323,11 @@ static int write_next(struct training *t, struct edl_error *error)
     /* what a rank left that was killed while it wrote */
     checkpoint_sweep(t->next);
     more.averages = group_member_averages(t->member, &more.n_averages);
+    more.choices = group_member_choices(t->member, &more.n_choices);
     r = checkpoint_write(t->next, t->job->job_id, group_member_table(t->member), &more, NULL,
                          error);
     free(more.averages);
+    free(more.choices);
     return r;
 }
 
@@ -427,6 +398,12 @@ static void follow(struct training *t, const struct edl_group_step *step)
         log_info("rank %" PRIu64 " of %" PRIu64 ", step %" PRIu64 ", micro-batches %" PRIu64,
                  step->rank, step->size, step->step, step->micro_batches);
     group_member_begin(t->member, (uint32_t)step->micro_batches);
+    if (step->generation != t->generation && step->rank == 0 && t->rules.rule == BATCH_GOODPUT &&
+        group_member_noise(t->member) >= 0)
+        log_info("samples of a batch: %" PRIu64 ", noise scale %.0f; each teaches %.2f of one of "
+                 "the first batch",
+                 step->micro_batches * t->rules.micro_batch, group_member_noise(t->member),
+                 group_member_worth(t->member));
     t->generation = step->generation;
     t->rank = step->rank;
     look_at_writer(t, WNOHANG);
@@ -456,16 +433,43 @@ static int compute(struct training *t, const struct edl_group_step *step, uint64
     return r < 0 ? failed(t, r, error) : 0;
 }
 
+/* tell_last - how long the step before this one took, when it was one of the same kind */
+static void tell_last(struct training *t, const struct edl_group_step *step, uint64_t now_us)
+{
+    const struct step_begun *last = &t->last;
+
+    if (step->rank != EDL_NO_RANK && last->generation == step->generation &&
+        last->step + 1 == step->step && last->micro_batches == step->micro_batches)
+        group_member_tell_step(t->member, (uint32_t)step->size,
+                               (double)(now_us - last->at_us) / USEC_PER_SEC);
+    t->last = (struct step_begun){ step->generation, step->step, step->micro_batches, now_us };
+}
+
+/* wants_other - whether the next step shall have another batch than this one. Rank 0 alone looks:
+ * all meet anew then, and the choice is made there. */
+static bool wants_other(const struct training *t, const struct edl_group_step *step)
+{
+    if (step->rank != 0 || t->rules.rule == BATCH_CONSTANT ||
+        (t->given.n == 0 && step->step % LOOK_STEPS != 0))
+        return false;
+    return group_member_choice(t->member, (uint32_t)step->size, step->step + 1) !=
+           step->micro_batches;
+}
+
 static int take_step(struct training *t, const struct edl_group_step *step, struct edl_error *error)
 {
     const uint64_t begun_us = clock_read_us(CLOCK_MONOTONIC);
     uint64_t samples, computed_us;
     const float *sum;
-    int r = compute(t, step, &samples, error);
+    int r;
 
+    tell_last(t, step, begun_us);
+    r = compute(t, step, &samples, error);
     computed_us = clock_read_us(CLOCK_MONOTONIC);
     if (r < 0)
         return r;
+    if (wants_other(t, step))
+        edl_group_replan(t->group);
     r = edl_group_sum(t->group, &sum);
     if (r <= 0)
         return r < 0 ? failed(t, r, error) : 0;
@@ -520,6 +524,22 @@ static int evaluate(struct training *t, struct evaluation *ret, struct edl_error
                                           error);
 }
 
+/* save_batches - those that changed, for another training that makes the same bits */
+static int save_batches(const struct training *t, struct edl_error *error)
+{
+    const struct batch_history *history = group_member_history(t->member);
+    _cleanup_free_ char *text = NULL;
+
+    if (history == NULL)
+        return 0;
+    text = batch_history_to_text(history);
+    if (text != NULL)
+        return whole_file_write(t->batches, text, 0644, error);
+    log_warning("%s is not written: changes of the batch: %" PRIu64 ", at most %d are kept",
+                t->batches, history->n, BATCH_CHANGES_MAX);
+    return 0;
+}
+
 static int save(struct training *t, const struct evaluation *after, struct edl_error *error)
 {
     float *const *values = network_learner_values(group_member_learner(t->member));
@@ -528,6 +548,9 @@ static int save(struct training *t, const struct evaluation *after, struct edl_e
 
     if (*t->model == '\0')
         return 0;
+    r = save_batches(t, error);
+    if (r < 0)
+        return r;
     r = network_save(t->study.network, &t->study.file, values, NULL, NULL, t->model, error);
     if (r < 0)
         return r;

@@ -27,6 +27,7 @@
 
 static const char magic_2[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '2' };
 static const char magic_3[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '3' };
+static const char magic_4[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '4' };
 static const char magic_1[8] = { 'E', 'D', 'L', 'C', 'K', 'P', 'T', '1' };
 
 struct file_header {
@@ -61,7 +62,7 @@ static uint32_t header_crc(const struct file_header *header)
 /* A table is a few pieces of memory, one behind the other in the file. */
 #define PIECES_MAX (OPTIMIZER_SLOTS_MAX + 2)
 #define HEAD_PIECES 2 /* before them: the header, the declaration */
-#define MORE_PIECES 2 /* behind them, of version 3 */
+#define MORE_PIECES 3 /* behind them, of version 3; of version 4 the last one */
 
 struct piece {
     void *data;
@@ -108,6 +109,13 @@ static struct file_header header_of(const char magic[8], uint64_t job_id, const 
     return header;
 }
 
+static const char *magic_of(const struct checkpoint_more *more)
+{
+    if (more == NULL)
+        return magic_2;
+    return more->n_choices > 0 ? magic_4 : magic_3;
+}
+
 /* write_content - and reads it back: only then may it take the place of the one before */
 static int write_content(int fd, const char *path, uint64_t job_id, struct table *table,
                          const struct checkpoint_more *more)
@@ -131,8 +139,10 @@ static int write_content(int fd, const char *path, uint64_t job_id, struct table
         all[HEAD_PIECES + n++] = (struct file_piece){ &told, sizeof told };
         all[HEAD_PIECES + n++] =
             (struct file_piece){ more->averages, more->n_averages * sizeof *more->averages };
+        if (more->n_choices > 0)
+            all[HEAD_PIECES + n++] = (struct file_piece){ more->choices, more->n_choices };
     }
-    header = header_of(more != NULL ? magic_3 : magic_2, job_id, table, all + 1, n + 1);
+    header = header_of(magic_of(more), job_id, table, all + 1, n + 1);
     all[0] = (struct file_piece){ &header, sizeof header };
     r = file_write_pieces(fd, all, n + HEAD_PIECES);
     return r < 0 ? r : file_reads_back(AT_FDCWD, path, all, n + HEAD_PIECES);
@@ -254,7 +264,8 @@ static int check_header(const struct file_header *header, const char *path, uint
                              "it anew without the file",
                              path);
     if ((memcmp(header->magic, magic_2, sizeof magic_2) != 0 &&
-         memcmp(header->magic, magic_3, sizeof magic_3) != 0) ||
+         memcmp(header->magic, magic_3, sizeof magic_3) != 0 &&
+         memcmp(header->magic, magic_4, sizeof magic_4) != 0) ||
         header->header_crc != header_crc(header))
         return edl_error_set(error, EDL_ECORRUPT, "checkpoint %s has a damaged header", path);
     if (header->job_id != job_id)
@@ -274,7 +285,9 @@ static int check_header(const struct file_header *header, const char *path, uint
 static bool read_more(const struct file_header *header, const uint8_t *from, uint64_t n,
                       struct checkpoint_more *ret)
 {
+    const bool has_choices = memcmp(header->magic, magic_4, sizeof magic_4) == 0;
     struct file_more more;
+    uint64_t bytes;
 
     *ret = (struct checkpoint_more){ 0 };
     if (memcmp(header->magic, magic_2, sizeof magic_2) == 0)
@@ -282,12 +295,22 @@ static bool read_more(const struct file_header *header, const uint8_t *from, uin
     if (n < sizeof more)
         return false;
     memcpy(&more, from, sizeof more);
-    if (n - sizeof more != more.n_averages * sizeof *ret->averages)
+    bytes = more.n_averages * sizeof *ret->averages;
+    n -= sizeof more;
+    if (has_choices ? n <= bytes || n - bytes > UINT32_MAX : n != bytes)
         return false;
-    *ret = (struct checkpoint_more){ more.epoch,         more.place,      more.identity,
-                                     more.micro_batches, more.n_averages, NULL };
+    *ret = (struct checkpoint_more){ .epoch = more.epoch,
+                                     .place = more.place,
+                                     .identity = more.identity,
+                                     .micro_batches = more.micro_batches,
+                                     .n_averages = more.n_averages,
+                                     .n_choices = (uint32_t)(n - bytes) };
     ret->averages = xcalloc(MAX_OF(more.n_averages, 1u), sizeof *ret->averages);
-    memcpy(ret->averages, from + sizeof more, n - sizeof more);
+    memcpy(ret->averages, from + sizeof more, bytes);
+    if (has_choices) {
+        ret->choices = xcalloc(ret->n_choices, 1);
+        memcpy(ret->choices, from + sizeof more + bytes, ret->n_choices);
+    }
     return true;
 }
 
@@ -362,7 +385,9 @@ int checkpoint_read(const char *path, uint64_t job_id, uint32_t shard, struct ta
     r = restore(&header, body, path, ret, &more, error);
     if (r >= 0 && ret_more != NULL)
         *ret_more = more;
-    else
+    else {
         free(more.averages);
+        free(more.choices);
+    }
     return r;
 }

@@ -11,7 +11,8 @@
  *
  * "EDLCKPT3" says more, of a training whose members keep whole values: behind touched the body has
  * {u64 epoch, place, identity, u32 micro-batches, averages} and so many floats. A table alone is
- * still written as "EDLCKPT2", which a server of a release before can read.
+ * still written as "EDLCKPT2", which a server of a release before can read. "EDLCKPT4" has bytes of
+ * the training's own behind the averages: what it knows of batches that change.
  *
  * "EDLCKPT1" is of releases whose gradients were means, with a rate and an L2 that meant something
  * else. Going on from it would train by other rules than it began with, so it is refused. */
@@ -34,6 +35,8 @@ struct checkpoint_more {
     uint32_t n_averages;
     float *averages; /* of batches, as batch_norm keeps, one parameter after the other; of a read
                         the caller's (free) */
+    uint32_t n_choices;
+    void *choices; /* bytes of the training's own; of a read the caller's (free) */
 };
 
 /* checkpoint_claim - the place of the server's checkpoint for this process, where nothing is half
