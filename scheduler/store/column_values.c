@@ -54,16 +54,17 @@ static int (*const from_word[_COLUMN_KINDS])(const char *word) = {
     [COLUMN_PROCESS_CAUSE] = cause_from_string,
 };
 
-static void bind_secret(sqlite3_stmt *statement, int at, const uint8_t *secret)
+static void bind_secret(struct prepared *statement, int at, const uint8_t *secret)
 {
     char text[JOB_SECRET_HEX + 1] = "";
 
     if (job_secret_is_set(secret))
         hex_encode(secret, JOB_SECRET_BYTES, text);
-    (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
+    store_take_text(statement, at, xstrdup(text));
 }
 
-void column_bind(sqlite3_stmt *statement, int at, const struct column *column, const void *record)
+void column_bind(struct prepared *statement, int at, const struct column *column,
+                 const void *record)
 {
     const void *member = (const char *)record + column->at;
     const struct job_record *job = record; /* if it is one */
@@ -79,8 +80,8 @@ void column_bind(sqlite3_stmt *statement, int at, const struct column *column, c
         store_bind_u64(statement, at, column_number(member, column->size));
         break;
     case COLUMN_SIGNED:
-        (void)sqlite3_bind_int64(statement, at,
-                                 is_long ? *(const int64_t *)member : *(const int32_t *)member);
+        store_bind_i64(statement, at,
+                       is_long ? *(const int64_t *)member : *(const int32_t *)member);
         break;
     case COLUMN_TEXT:
         store_bind_text(statement, at, member);
@@ -102,7 +103,7 @@ void column_bind(sqlite3_stmt *statement, int at, const struct column *column, c
     case COLUMN_LABELS:
     case COLUMN_DEVICES:
     case COLUMN_SPEC:
-        (void)sqlite3_bind_text(statement, at, column_json_text(column, record), -1, free);
+        store_take_text(statement, at, column_json_text(column, record));
         break;
     default:
         store_bind_text(statement, at, word_of(column->kind, member));
@@ -127,7 +128,7 @@ static void read_secret(struct row *row, int at, uint8_t *ret)
 
 static bool is_told(const struct row *row, int at)
 {
-    return sqlite3_column_type(row->statement, at) != SQLITE_NULL;
+    return !store_column_is_null(row->statement, at);
 }
 
 /* The number of a word; of a row of a version before, its text says it. */

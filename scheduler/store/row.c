@@ -10,7 +10,7 @@
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 
-void row_begin(struct row *row, sqlite3_stmt *statement, struct edl_error *error,
+void row_begin(struct row *row, struct prepared *statement, struct edl_error *error,
                const char *format, ...)
 {
     va_list ap;
@@ -25,13 +25,13 @@ int row_damaged(struct row *row, int column, const char *what)
 {
     if (row->r == 0)
         row->r = edl_error_set(row->error, EDL_ECORRUPT, "the database: %s: %s %s", row->name,
-                               sqlite3_column_name(row->statement, column), what);
+                               row->statement->engine->calls->name(row->statement, column), what);
     return row->r;
 }
 
 int64_t row_i64(struct row *row, int column, int64_t min, int64_t max)
 {
-    int64_t value = sqlite3_column_int64(row->statement, column);
+    int64_t value = store_column_i64(row->statement, column);
     char text[48];
 
     if (row->r == 0 && value >= min && value <= max)

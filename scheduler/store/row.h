@@ -8,7 +8,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,14 +15,14 @@
 struct edl_error;
 
 struct row {
-    sqlite3_stmt *statement; /* borrowed, standing on the row */
-    struct edl_error *error; /* borrowed */
-    char name[96];           /* "node n1", "process 2.0.1.7" */
+    struct prepared *statement; /* borrowed, standing on the row */
+    struct edl_error *error;    /* borrowed */
+    char name[96];              /* "node n1", "process 2.0.1.7" */
     int r;
 };
 
 /* row_begin - the row that the statement stands on; format names it for people */
-void row_begin(struct row *row, sqlite3_stmt *statement, struct edl_error *error,
+void row_begin(struct row *row, struct prepared *statement, struct edl_error *error,
                const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* row_damaged - the row's value in that column cannot be; returns EDL_ECORRUPT */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c - the database: statements, the transaction of a turn, events and log tails
  *
- * Each turn is one BEGIN IMMEDIATE .. COMMIT. A failure inside rolls back and is returned. The
+ * Each turn is one transaction. A failure inside rolls back and is returned. The
  * caller's memory is then ahead of the disk, and it has to load the stored state again. */
 #include "scheduler/store/store.h"
 
@@ -16,8 +16,6 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define WHAT_MAX 100 /* of a statement's text in an error */
-
 /* of one kind of the job ?1 */
 #define USAGE_OF_KIND(at) "ifnull(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
 
@@ -26,9 +24,6 @@
 
 /* Marks in braces are filled in by store_text_of. */
 static const char *const statement_texts[ST_N] = {
-    [ST_BEGIN] = "BEGIN IMMEDIATE",
-    [ST_COMMIT] = "COMMIT",
-    [ST_ROLLBACK] = "ROLLBACK",
     [ST_JOB_PUT] = "{put job}",
     [ST_JOB_CHANGE] = "{change job}",
     [ST_PROCESS_PUT] = "{put process}",
@@ -299,91 +294,29 @@ static const char *const statement_texts[ST_N] = {
         " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
 };
 
-static const struct {
-    int primary; /* SQLite's primary result code */
-    int code;
-} codes[] = {
-    { SQLITE_FULL, -ENOSPC },    { SQLITE_IOERR, -EIO },     { SQLITE_CANTOPEN, -EIO },
-    { SQLITE_BUSY, -EAGAIN },    { SQLITE_LOCKED, -EAGAIN }, { SQLITE_PROTOCOL, -EAGAIN },
-    { SQLITE_READONLY, -EROFS }, { SQLITE_PERM, -EACCES },   { SQLITE_NOMEM, -ENOMEM },
-};
-
-static bool is_damaged(int sqlite_code)
-{
-    return (sqlite_code & 0xff) == SQLITE_CORRUPT || (sqlite_code & 0xff) == SQLITE_NOTADB;
-}
-
-/* The system's words are nearer to the fault: a full disk may be told as an I/O error. */
-static int error_code(sqlite3 *db)
-{
-    int primary = sqlite3_errcode(db) & 0xff;
-    int system = sqlite3_system_errno(db);
-
-    if (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) {
-        if (system == ENOSPC || system == EDQUOT)
-            return -ENOSPC;
-        if (system == EROFS)
-            return -EROFS;
-    }
-    for (size_t i = 0; i < ELEMENTS(codes); i++)
-        if (codes[i].primary == primary)
-            return codes[i].code;
-    return EDL_ECORRUPT;
-}
-
 int store_error(struct store *store, const char *what, struct edl_error *error)
 {
-    int code = error_code(store->db);
+    return engine_error(store->engine, what, error);
+}
 
-    /* The reason first: the statement may be longer than an error's text. */
-    (void)edl_error_set(error, code, "the database: %.200s (%.*s%s)", sqlite3_errmsg(store->db),
-                        WHAT_MAX, what, strlen(what) > WHAT_MAX ? "..." : "");
-    if (code == -ENOSPC)
-        (void)edl_error_remedy(error, "make room on the disk of the scheduler's --state-dir");
-    else if (is_damaged(sqlite3_errcode(store->db)))
-        (void)edl_error_remedy(error, STORE_RESTORE_REMEDY);
-    return code;
+uint64_t store_changes(struct store *store)
+{
+    return store->engine->calls->changes(store->engine);
 }
 
 int store_step_done(struct store *store, enum statement which, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
-    int r = 0;
-
-    if (sqlite3_step(statement) != SQLITE_DONE)
-        r = store_error(store, "writing", error);
-    (void)sqlite3_reset(statement);
-    return r;
-}
-
-void store_bind_text(sqlite3_stmt *statement, int at, const char *text)
-{
-    (void)sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
-}
-
-void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value)
-{
-    (void)sqlite3_bind_int64(statement, at, (sqlite3_int64)value);
-}
-
-const char *store_column_text(sqlite3_stmt *statement, int at)
-{
-    const unsigned char *text = sqlite3_column_text(statement, at);
-
-    return text != NULL ? (const char *)text : "";
-}
-
-uint64_t store_column_u64(sqlite3_stmt *statement, int at)
-{
-    return (uint64_t)sqlite3_column_int64(statement, at);
+    return store->engine->calls->run(store->statements[which]) < 0
+               ? store_error(store, "writing", error)
+               : 0;
 }
 
 uint64_t store_first_number_of(const struct store *store, enum statement which)
 {
-    sqlite3_stmt *statement = store->statements[which];
-    uint64_t number = sqlite3_step(statement) == SQLITE_ROW ? store_column_u64(statement, 0) : 0;
+    struct prepared *statement = store->statements[which];
+    uint64_t number = store_next(statement, "", NULL) == 1 ? store_column_u64(statement, 0) : 0;
 
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return number;
 }
 
@@ -392,11 +325,19 @@ int store_prepare_all(struct store *store, struct edl_error *error)
     for (int i = 0; i < ST_N; i++) {
         _cleanup_free_ char *text = store_text_of(statement_texts[i]);
 
-        if (sqlite3_prepare_v3(store->db, text, -1, SQLITE_PREPARE_PERSISTENT,
-                               &store->statements[i], NULL) != SQLITE_OK)
+        if (store->engine->calls->prepare(store->engine, text, &store->statements[i]) < 0)
             return store_error(store, text, error);
     }
     return 0;
+}
+
+struct store *store_new(void)
+{
+    struct store *store = xcalloc(1, sizeof *store);
+
+    store->sweeping = true;
+    histogram_init(&store->commits, histogram_work_us);
+    return store;
 }
 
 struct store *store_free(struct store *store)
@@ -404,8 +345,9 @@ struct store *store_free(struct store *store)
     if (store == NULL)
         return NULL;
     for (int i = 0; i < ST_N; i++)
-        (void)sqlite3_finalize(store->statements[i]);
-    (void)sqlite3_close(store->db);
+        if (store->statements[i] != NULL)
+            (void)store->engine->calls->finish(store->statements[i]);
+    store->engine = engine_close(store->engine);
     free(store);
     return NULL;
 }
@@ -417,7 +359,7 @@ int store_schema_version(const struct store *store)
 
 static int put_tail(struct store *store, const struct log_tail *tail, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_TAIL_PUT];
+    struct prepared *statement = store->statements[ST_TAIL_PUT];
 
     store_bind_u64(statement, 1, tail->job_id);
     store_bind_text(statement, 2, tail->role);
@@ -438,10 +380,11 @@ static bool is_record(enum effect_kind kind)
 static int write_turn(struct store *store, const struct turn_records *records,
                       struct edl_error *error)
 {
-    int r = store_step_done(store, ST_BEGIN, error);
+    const struct engine_calls *calls = store->engine->calls;
+    int r = 0;
 
-    if (r < 0)
-        return r;
+    if (calls->begin(store->engine) < 0)
+        return store_error(store, "writing", error);
     for (size_t i = 0; r == 0 && i < records->n_effects; i++)
         r = store_put_effect(store, &records->effects[i], error);
     if (r == 0)
@@ -472,10 +415,10 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = store_sweep(store, error);
     if (r == 0)
         r = store_look_at_rest(store, error);
-    if (r == 0)
-        r = store_step_done(store, ST_COMMIT, error);
-    if (r < 0 && sqlite3_get_autocommit(store->db) == 0)
-        (void)store_step_done(store, ST_ROLLBACK, NULL);
+    if (r == 0 && calls->commit(store->engine) < 0)
+        r = store_error(store, "writing", error);
+    if (r < 0)
+        calls->rollback(store->engine);
     return r;
 }
 
@@ -501,13 +444,12 @@ int store_commit(struct store *store, const struct turn_records *records, struct
 }
 
 /* read_events - of a statement whose parameters are bound */
-static int read_events(struct store *store, sqlite3_stmt *statement, store_event_fn fn,
-                       void *userdata, struct edl_error *error)
+static int read_events(struct prepared *statement, store_event_fn fn, void *userdata,
+                       struct edl_error *error)
 {
-    int step;
-    int r = 0;
+    int r;
 
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((r = store_next(statement, "reading events", error)) == 1) {
         struct stored_event event = {
             .revision = store_column_u64(statement, 0),
             .time_us = store_column_u64(statement, 1),
@@ -519,22 +461,20 @@ static int read_events(struct store *store, sqlite3_stmt *statement, store_event
 
         fn(&event, userdata);
     }
-    if (step != SQLITE_DONE)
-        r = store_error(store, "reading events", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
 static int each_event(struct store *store, enum statement which, uint64_t job_id, uint64_t after,
                       uint32_t limit, store_event_fn fn, void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
+    struct prepared *statement = store->statements[which];
 
     store_bind_u64(statement, 1, MIN_OF(after, (uint64_t)INT64_MAX));
     store_bind_u64(statement, 2, limit);
     if (job_id != 0)
         store_bind_u64(statement, 3, job_id);
-    return read_events(store, statement, fn, userdata, error);
+    return read_events(statement, fn, userdata, error);
 }
 
 int store_events(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
@@ -553,37 +493,34 @@ int store_resizes(struct store *store, uint64_t job_id, uint64_t after, uint32_t
 int store_node_events(struct store *store, const char *node, uint64_t before, uint32_t limit,
                       store_event_fn fn, void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_EVENT_NODE];
+    struct prepared *statement = store->statements[ST_EVENT_NODE];
 
     store_bind_u64(statement, 1, MIN_OF(before, (uint64_t)INT64_MAX));
     store_bind_u64(statement, 2, limit);
     store_bind_text(statement, 3, node);
-    return read_events(store, statement, fn, userdata, error);
+    return read_events(statement, fn, userdata, error);
 }
 
 int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_TAIL_SEQUENCE];
-    int r = 0;
+    struct prepared *statement = store->statements[ST_TAIL_SEQUENCE];
+    int r = store_next(statement, "reading how far logs reach", error);
 
-    if (sqlite3_step(statement) == SQLITE_ROW)
+    if (r == 1)
         *ret = store_column_u64(statement, 0);
-    else
-        r = store_error(store, "reading how far logs reach", error);
-    (void)sqlite3_reset(statement);
-    return r;
+    store_reset(statement);
+    return MIN_OF(r, 0);
 }
 
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_TAIL_JOB];
-    int step;
-    int r = 0;
+    struct prepared *statement = store->statements[ST_TAIL_JOB];
+    int r;
 
     store_bind_u64(statement, 1, job_id);
     store_bind_u64(statement, 2, MIN_OF(after, (uint64_t)INT64_MAX));
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((r = store_next(statement, "reading logs", error)) == 1) {
         _cleanup_free_ char *text = xstrdup(store_column_text(statement, 5));
         _cleanup_free_ char *times = xstrdup(store_column_text(statement, 6));
         struct log_tail tail = {
@@ -599,8 +536,6 @@ int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_
         (void)snprintf(tail.role, sizeof tail.role, "%s", store_column_text(statement, 1));
         fn(&tail, userdata);
     }
-    if (step != SQLITE_DONE)
-        r = store_error(store, "reading logs", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }

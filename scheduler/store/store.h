@@ -3,7 +3,7 @@
  *
  * WAL, synchronous=FULL and foreign keys, read back when the database is opened. Bound parameters
  * only; each statement is prepared once and lives as long as the store. sqlite3 is named in
- * scheduler/store/ only. Used by: scheduler. Tests: tests/unit/test_store.c. */
+ * scheduler/store/sqlite/ only (engine.h). Used by: scheduler. Tests: tests/unit/test_store.c. */
 #pragma once
 
 #include <stdbool.h>

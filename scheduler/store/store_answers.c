@@ -24,7 +24,7 @@ static int make_room(struct store *store, struct edl_error *error)
 
     while (r == 0 && store_first_number_of(store, ST_ANSWER_BYTES) > STORED_ANSWERS_BYTES) {
         r = store_step_done(store, ST_ANSWER_SHARE, error);
-        if (sqlite3_changes(store->db) == 0)
+        if (store_changes(store) == 0)
             break;
     }
     return r;
@@ -33,7 +33,7 @@ static int make_room(struct store *store, struct edl_error *error)
 int store_put_answer(struct store *store, const struct stored_answer *answer,
                      struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ANSWER_DROP];
+    struct prepared *statement = store->statements[ST_ANSWER_DROP];
     int r;
 
     store_bind_text(statement, 1, answer->user);
@@ -61,15 +61,14 @@ int store_put_answer(struct store *store, const struct stored_answer *answer,
 int store_find_answer(struct store *store, const char *user, const char *key, uint64_t now_wall_us,
                       struct stored_answer *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ANSWER_FIND];
-    int step;
-    int r = 0;
+    struct prepared *statement = store->statements[ST_ANSWER_FIND];
+    int r;
 
     store_bind_text(statement, 1, user);
     store_bind_text(statement, 2, key);
     store_bind_u64(statement, 3, oldest_us(now_wall_us));
-    step = sqlite3_step(statement);
-    if (step == SQLITE_ROW) {
+    r = store_next(statement, "looking for an Idempotency-Key", error);
+    if (r == 1)
         *ret = (struct stored_answer){
             .user = xstrdup(user),
             .key = xstrdup(key),
@@ -80,11 +79,7 @@ int store_find_answer(struct store *store, const char *user, const char *key, ui
             .wall_us = store_column_u64(statement, 4),
             .etag = xstrdup(store_column_text(statement, 5)),
         };
-        r = 1;
-    } else if (step != SQLITE_DONE) {
-        r = store_error(store, "looking for an Idempotency-Key", error);
-    }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 

@@ -38,29 +38,24 @@ int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
 /* 1 with the next row, good until the statement is stepped or reset; 0: there is none. */
 static int next_row(struct store *store, enum statement which, struct edl_error *error)
 {
-    int step = sqlite3_step(store->statements[which]);
-
-    if (step == SQLITE_ROW)
-        return 1;
-    return step == SQLITE_DONE ? 0 : store_error(store, "reading archived jobs", error);
+    return store_next(store->statements[which], "reading archived jobs", error);
 }
 
 static int read_found(struct store *store, enum statement which, const char *text,
                       struct archived_job *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
+    struct prepared *statement = store->statements[which];
     struct row row;
     int r = next_row(store, which, error);
 
     if (r == 1) {
-        row_begin(&row, statement, error, "job %lld",
-                  (long long)sqlite3_column_int64(statement, 0));
+        row_begin(&row, statement, error, "job %lld", (long long)store_column_i64(statement, 0));
         *ret = (struct archived_job){ .named = text, .id = row_u64(&row, 0, INT64_MAX) };
         row_text(&row, 1, ret->name, sizeof ret->name);
         ret->state = (enum job_state)row_state(&row, 2, job_state_from_string);
         r = row.r < 0 ? row.r : 1;
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
@@ -69,7 +64,7 @@ int store_find_archived(struct store *store, const char *user, const char *text,
 {
     struct job_ref ref = job_ref_read(text);
     enum statement which = ref.by_id ? ST_ARCHIVED_BY_ID : ST_ARCHIVED_BY_NAME;
-    sqlite3_stmt *statement = store->statements[which];
+    struct prepared *statement = store->statements[which];
 
     if (ref.by_id) {
         store_bind_u64(statement, 1, MIN_OF(ref.id, (uint64_t)INT64_MAX));
@@ -83,7 +78,7 @@ int store_find_archived(struct store *store, const char *user, const char *text,
 int store_only_archived(struct store *store, const char *name, struct archived_job *ret,
                         struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_USERS];
+    struct prepared *statement = store->statements[ST_ARCHIVED_USERS];
     char user[sizeof((struct job *)0)->user];
     char other[sizeof user];
     struct row row;
@@ -91,7 +86,7 @@ int store_only_archived(struct store *store, const char *name, struct archived_j
 
     store_bind_text(statement, 1, name);
     r = next_row(store, ST_ARCHIVED_USERS, error);
-    if (r == 1 && sqlite3_column_type(statement, 0) == SQLITE_NULL)
+    if (r == 1 && store_column_is_null(statement, 0))
         r = 0;
     if (r == 1) {
         row_begin(&row, statement, error, "jobs named %s", name);
@@ -99,7 +94,7 @@ int store_only_archived(struct store *store, const char *name, struct archived_j
         row_text(&row, 1, other, sizeof other);
         r = row.r < 0 ? row.r : 1;
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     if (r != 1)
         return r;
     if (!streq(user, other))
@@ -112,13 +107,13 @@ int store_only_archived(struct store *store, const char *name, struct archived_j
 int store_has_archived_array(struct store *store, const char *user, const char *name,
                              struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_ARRAY];
+    struct prepared *statement = store->statements[ST_ARCHIVED_ARRAY];
     int r;
 
     store_bind_text(statement, 1, name);
     store_bind_text(statement, 2, user);
     r = next_row(store, ST_ARCHIVED_ARRAY, error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
@@ -126,7 +121,7 @@ int store_find_archived_array(struct store *store, const char *user, const char 
                               struct array_place *ret, struct edl_error *error)
 {
     struct job_ref ref = job_ref_read(text);
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_ARRAY_NEWEST];
+    struct prepared *statement = store->statements[ST_ARCHIVED_ARRAY_NEWEST];
     struct row row;
     int r;
 
@@ -134,25 +129,24 @@ int store_find_archived_array(struct store *store, const char *user, const char 
     store_bind_text(statement, 2, ref.has_user ? ref.user : user);
     r = next_row(store, ST_ARCHIVED_ARRAY_NEWEST, error);
     if (r == 1) {
-        row_begin(&row, statement, error, "job %lld",
-                  (long long)sqlite3_column_int64(statement, 0));
+        row_begin(&row, statement, error, "job %lld", (long long)store_column_i64(statement, 0));
         *ret = (struct array_place){ .id = row_u64(&row, 0, INT64_MAX),
                                      .index = (uint32_t)row_u64(&row, 1, JOB_ARRAY_INDEX_MAX),
                                      .n = (uint32_t)row_u64(&row, 2, JOB_ARRAY_MAX) };
         r = row.r < 0 ? row.r : 1;
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
 /* The job that the statement stands on. */
-static int count_of_array(sqlite3_stmt *statement, struct archived_array *array,
+static int count_of_array(struct prepared *statement, struct archived_array *array,
                           struct edl_error *error)
 {
     struct archived_job job = { .named = array->named };
     struct row row;
 
-    row_begin(&row, statement, error, "job %lld", (long long)sqlite3_column_int64(statement, 0));
+    row_begin(&row, statement, error, "job %lld", (long long)store_column_i64(statement, 0));
     job.id = row_u64(&row, 0, INT64_MAX);
     row_text(&row, 1, job.name, sizeof job.name);
     job.state = (enum job_state)row_state(&row, 2, job_state_from_string);
@@ -166,7 +160,7 @@ static int count_of_array(sqlite3_stmt *statement, struct archived_array *array,
 int store_archived_of_array(struct store *store, struct archived_array *ret,
                             struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_OF_ARRAY];
+    struct prepared *statement = store->statements[ST_ARCHIVED_OF_ARRAY];
     const struct array_place *place = &ret->place;
     int r;
 
@@ -176,19 +170,19 @@ int store_archived_of_array(struct store *store, struct archived_array *ret,
     store_bind_text(statement, 1, job_ref_read(ret->named).name);
     store_bind_u64(statement, 2, place->id - MIN_OF(place->id, (uint64_t)place->n));
     store_bind_u64(statement, 3, place->id + place->n);
-    (void)sqlite3_bind_int64(statement, 4, (int64_t)(place->id - place->index));
+    store_bind_i64(statement, 4, (int64_t)(place->id - place->index));
     while ((r = next_row(store, ST_ARCHIVED_OF_ARRAY, error)) == 1) {
         r = count_of_array(statement, ret, error);
         if (r < 0)
             break;
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
 int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_COUNTS];
+    struct prepared *statement = store->statements[ST_ARCHIVED_COUNTS];
     int r;
 
     memset(ret, 0, FIGURE_JOB_STATES * sizeof *ret);
@@ -202,7 +196,7 @@ int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *
             break;
         }
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
@@ -220,10 +214,10 @@ uint64_t store_archived_total(struct store *store)
 
 uint64_t store_archived_bytes(const struct store *store)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_SHARE];
-    uint64_t bytes = sqlite3_step(statement) == SQLITE_ROW ? store_column_u64(statement, 1) : 0;
+    struct prepared *statement = store->statements[ST_ARCHIVED_SHARE];
+    uint64_t bytes = store_next(statement, "", NULL) == 1 ? store_column_u64(statement, 1) : 0;
 
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return bytes;
 }
 
@@ -236,12 +230,12 @@ struct candidate {
 static int oldest(struct store *store, enum statement which, struct candidate *ret,
                   struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
+    struct prepared *statement = store->statements[which];
     int r = next_row(store, which, error);
 
     if (r == 1)
         *ret = (struct candidate){ store_column_u64(statement, 0), store_column_u64(statement, 1) };
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
@@ -308,7 +302,7 @@ static void give_sum(const struct summing *sum, store_usage_fn fn, void *userdat
 int store_archived_usage(struct store *store, const char *user, store_usage_fn fn, void *userdata,
                          struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_USAGE];
+    struct prepared *statement = store->statements[ST_ARCHIVED_USAGE];
     struct summing sum = { .n_jobs = 0 };
     int r;
 
@@ -335,6 +329,6 @@ int store_archived_usage(struct store *store, const char *user, store_usage_fn f
     }
     if (r == 0)
         give_sum(&sum, fn, userdata);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }

@@ -8,11 +8,12 @@
 #include "scheduler/store/store_internal.h"
 #include "shared/elapsed_clock.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 
 int store_put_clock(struct store *store, const struct elapsed_record *clock,
                     struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_CLOCK_PUT];
+    struct prepared *statement = store->statements[ST_CLOCK_PUT];
     int r;
 
     store_bind_text(statement, 1, clock->boot_id);
@@ -34,34 +35,30 @@ int store_put_clock(struct store *store, const struct elapsed_record *clock,
 
 static int load_steps(struct store *store, struct elapsed_record *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_CLOCK_STEPS];
-    int step = SQLITE_DONE, r = 0;
+    struct prepared *statement = store->statements[ST_CLOCK_STEPS];
+    int r = 0;
 
-    while (ret->n_steps < ELAPSED_STEPS_MAX && (step = sqlite3_step(statement)) == SQLITE_ROW)
+    while (ret->n_steps < ELAPSED_STEPS_MAX &&
+           (r = store_next(statement, "reading the steps of the clock", error)) == 1)
         ret->steps[ret->n_steps++] = (struct clock_step){ store_column_u64(statement, 0),
                                                           (int64_t)store_column_u64(statement, 1) };
-    if (step != SQLITE_ROW && step != SQLITE_DONE)
-        r = store_error(store, "reading the steps of the clock", error);
-    (void)sqlite3_reset(statement);
-    return r;
+    store_reset(statement);
+    return MIN_OF(r, 0);
 }
 
 int store_clock(struct store *store, struct elapsed_record *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_CLOCK_ALL];
-    int step = sqlite3_step(statement);
-    int r = step == SQLITE_ROW;
+    struct prepared *statement = store->statements[ST_CLOCK_ALL];
+    int r = store_next(statement, "reading the clock", error);
 
     *ret = (struct elapsed_record){ .n_steps = 0 };
-    if (step == SQLITE_ROW) {
+    if (r == 1) {
         (void)snprintf(ret->boot_id, sizeof ret->boot_id, "%s", store_column_text(statement, 0));
         ret->boot_us = store_column_u64(statement, 1);
         ret->real_us = store_column_u64(statement, 2);
         ret->elapsed_us = store_column_u64(statement, 3);
-    } else if (step != SQLITE_DONE) {
-        r = store_error(store, "reading the clock", error);
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     if (r == 1 && load_steps(store, ret, error) < 0)
         return error->code;
     /* the last commit may be newer than the clock, and time does not go back */

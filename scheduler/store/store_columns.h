@@ -38,7 +38,8 @@ void store_read_record(struct row *row, int first, const struct record_table *ta
 
 /* column_bind - record's value as parameter at. column_read - the row's column at into record.
  * Nothing is done for one that is given or part of another */
-void column_bind(sqlite3_stmt *statement, int at, const struct column *column, const void *record);
+void column_bind(struct prepared *statement, int at, const struct column *column,
+                 const void *record);
 void column_read(struct row *row, int at, const struct column *column, void *record);
 
 /* column_json_text, column_read_json - of one whose kind is a text of JSON; the caller frees it */

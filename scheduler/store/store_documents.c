@@ -10,6 +10,7 @@
 
 #include "shared/content_hash.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 
 static int hash(const char *text, char ret[WORKSPACE_HEX + 1], struct edl_error *error)
 {
@@ -27,7 +28,7 @@ static int hash(const char *text, char ret[WORKSPACE_HEX + 1], struct edl_error 
 static int put(struct store *store, const char *user, const char *text, uint64_t *ret,
                struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_DOCUMENT_PUT];
+    struct prepared *statement = store->statements[ST_DOCUMENT_PUT];
     char digest[WORKSPACE_HEX + 1];
     int r = hash(text, digest, error);
 
@@ -37,28 +38,24 @@ static int put(struct store *store, const char *user, const char *text, uint64_t
     store_bind_text(statement, 2, digest);
     store_bind_u64(statement, 3, strlen(text));
     store_bind_text(statement, 4, text);
-    if (sqlite3_step(statement) == SQLITE_ROW)
+    r = store_next(statement, "writing a document", error);
+    if (r == 1)
         *ret = store_column_u64(statement, 0);
-    else
-        r = store_error(store, "writing a document", error);
-    (void)sqlite3_reset(statement);
-    return r;
+    store_reset(statement);
+    return MIN_OF(r, 0);
 }
 
 int store_share_document(struct store *store, uint64_t job_id, uint64_t *ret,
                          struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_DOCUMENT_OF];
-    int r = 0;
-    int step;
+    struct prepared *statement = store->statements[ST_DOCUMENT_OF];
+    int r, written = 0;
 
     store_bind_u64(statement, 1, job_id);
-    step = sqlite3_step(statement);
-    if (step == SQLITE_ROW)
-        r = put(store, store_column_text(statement, 0), store_column_text(statement, 1), ret,
-                error);
-    else if (step != SQLITE_DONE)
-        r = store_error(store, "reading a document", error);
-    (void)sqlite3_reset(statement);
-    return r < 0 ? r : step == SQLITE_ROW;
+    r = store_next(statement, "reading a document", error);
+    if (r == 1)
+        written = put(store, store_column_text(statement, 0), store_column_text(statement, 1), ret,
+                      error);
+    store_reset(statement);
+    return written < 0 ? written : r;
 }

@@ -42,7 +42,7 @@ static int trim(struct store *store, struct edl_error *error)
 
 static int put(struct store *store, const struct goodput_family_facts *of, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_FAMILY_PUT];
+    struct prepared *statement = store->statements[ST_FAMILY_PUT];
     const struct goodput_family_facts family = *of;
     _cleanup_free_ char *ended = numbers_to_text(family.ended, family.n_ended);
     _cleanup_free_ char *fit = fit_to_text(&family.prior.fit);
@@ -52,11 +52,11 @@ static int put(struct store *store, const struct goodput_family_facts *of, struc
         (void)snprintf(program, sizeof program, "%016" PRIx64, family.prior.program);
     store_bind_text(statement, 1, family.name);
     store_bind_u64(statement, 2, family.n_begun);
-    (void)sqlite3_bind_double(statement, 3, family.most);
+    store_bind_real(statement, 3, family.most);
     store_bind_text(statement, 4, ended);
     store_bind_u64(statement, 5, family.prior.largest);
-    (void)sqlite3_bind_double(statement, 6, family.prior.unit_s);
-    (void)sqlite3_bind_double(statement, 7, family.prior.resize_s);
+    store_bind_real(statement, 6, family.prior.unit_s);
+    store_bind_real(statement, 7, family.prior.resize_s);
     store_bind_text(statement, 8, fit);
     store_bind_text(statement, 9, program);
     store_bind_u64(statement, 10, family.prior.tries);
@@ -124,7 +124,7 @@ static void read_program(struct row *row, int column, struct goodput_prior *prio
         (void)row_damaged(row, column, "is not 16 hexadecimal digits");
 }
 
-static int load(struct cluster *cluster, sqlite3_stmt *statement, struct edl_error *error)
+static int load(struct cluster *cluster, struct prepared *statement, struct edl_error *error)
 {
     struct goodput_family_facts family = { .name = store_column_text(statement, 0) };
     _cleanup_free_ double *ended = NULL;
@@ -133,12 +133,12 @@ static int load(struct cluster *cluster, sqlite3_stmt *statement, struct edl_err
 
     row_begin(&row, statement, error, "family %s", family.name);
     family.n_begun = row_u64(&row, 1, INT64_MAX);
-    family.most = sqlite3_column_double(statement, 2);
+    family.most = store_column_real(statement, 2);
     ended = read_numbers(&row, 3, GOODPUT_FAMILY_ENDED_MAX, &family.n_ended);
     family.ended = ended;
     family.prior.largest = (uint32_t)row_u64(&row, 4, ROLE_INSTANCES_MAX);
-    family.prior.unit_s = sqlite3_column_double(statement, 5);
-    family.prior.resize_s = sqlite3_column_double(statement, 6);
+    family.prior.unit_s = store_column_real(statement, 5);
+    family.prior.resize_s = store_column_real(statement, 6);
     read_fit(&row, 7, &family.prior);
     read_program(&row, 8, &family.prior);
     family.prior.tries = (uint32_t)row_u64(&row, 9, UINT32_MAX);
@@ -150,7 +150,7 @@ static int load(struct cluster *cluster, sqlite3_stmt *statement, struct edl_err
     return r;
 }
 
-void store_load_family(struct cluster *cluster, sqlite3_stmt *statement)
+void store_load_family(struct cluster *cluster, struct prepared *statement)
 {
     struct edl_error error = { 0 };
 

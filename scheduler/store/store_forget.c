@@ -34,8 +34,8 @@ int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error
 
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error)
 {
-    sqlite3_stmt *process = store->statements[ST_FORGET_PROCESS];
-    sqlite3_stmt *tail = store->statements[ST_FORGET_TAIL];
+    struct prepared *process = store->statements[ST_FORGET_PROCESS];
+    struct prepared *tail = store->statements[ST_FORGET_TAIL];
     int r;
 
     store_bind_u64(process, 1, effect->job->id);
@@ -56,14 +56,14 @@ int store_forget_process(struct store *store, const struct effect *effect, struc
 static int delete_some(struct store *store, enum statement which, uint64_t job_id, uint64_t *left,
                        bool *ret_all, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
+    struct prepared *statement = store->statements[which];
     uint64_t n;
     int r;
 
     store_bind_u64(statement, 1, job_id);
     store_bind_u64(statement, 2, *left);
     r = store_step_done(store, which, error);
-    n = (uint64_t)sqlite3_changes(store->db);
+    n = store_changes(store);
     *ret_all = n < *left;
     *left -= n;
     return r;
@@ -87,17 +87,14 @@ static int delete_rest(struct store *store, uint64_t job_id, bool whole, struct 
 static int first_forgotten(struct store *store, uint64_t *ret, bool *ret_whole,
                            struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_FORGOTTEN_FIRST];
-    int step = sqlite3_step(statement);
-    int r = step == SQLITE_ROW ? 1 : 0;
+    struct prepared *statement = store->statements[ST_FORGOTTEN_FIRST];
+    int r = store_next(statement, "reading forgotten jobs", error);
 
-    if (step == SQLITE_ROW) {
+    if (r == 1) {
         *ret = store_column_u64(statement, 0);
         *ret_whole = store_column_u64(statement, 1) != 0;
-    } else if (step != SQLITE_DONE) {
-        r = store_error(store, "reading forgotten jobs", error);
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
@@ -136,20 +133,19 @@ int store_sweep(struct store *store, struct edl_error *error)
 
 int store_look_at_rest(struct store *store, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_FORGOTTEN_COUNT];
-    int r = 0;
+    struct prepared *statement = store->statements[ST_FORGOTTEN_COUNT];
+    int r;
 
     store->rest = store->sweeping || store->trimming;
     store->behind = false;
     if (!store->sweeping)
         return 0;
     store_bind_u64(statement, 1, BEHIND_JOBS);
-    if (sqlite3_step(statement) == SQLITE_ROW)
+    r = store_next(statement, "counting forgotten jobs", error);
+    if (r == 1)
         store->behind = store_column_u64(statement, 0) == BEHIND_JOBS;
-    else
-        r = store_error(store, "counting forgotten jobs", error);
-    (void)sqlite3_reset(statement);
-    return r;
+    store_reset(statement);
+    return MIN_OF(r, 0);
 }
 
 bool store_has_rest(const struct store *store)

@@ -34,28 +34,24 @@ static struct amount amount_of(const struct job *job, uint32_t role)
 static int held_until_now(struct store *store, uint64_t job_id, uint32_t role, struct amount *ret,
                           struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_HELD_NOW];
-    int step, r = 0;
+    struct prepared *statement = store->statements[ST_HELD_NOW];
+    int r;
 
     store_bind_u64(statement, 1, job_id);
     store_bind_u64(statement, 2, role);
-    step = sqlite3_step(statement);
-    if (step == SQLITE_ROW) {
+    r = store_next(statement, "reading what a job holds", error);
+    if (r == 1)
         *ret = (struct amount){ .processes = store_column_u64(statement, 1),
                                 .cpu_millicores = store_column_u64(statement, 2),
                                 .gpus = store_column_u64(statement, 3) };
-        r = 1;
-    } else if (step != SQLITE_DONE) {
-        r = store_error(store, "reading what a job holds", error);
-    }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
 static int end_span(struct store *store, uint64_t job_id, uint32_t role, uint64_t now_us,
                     struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_HELD_ADD];
+    struct prepared *statement = store->statements[ST_HELD_ADD];
 
     store_bind_u64(statement, 1, job_id);
     store_bind_u64(statement, 2, role);
@@ -69,7 +65,7 @@ static int put_role(struct store *store, const struct job *job, uint32_t role, u
 {
     struct amount now = amount_of(job, role), before = { 0 };
     enum statement which = now.processes > 0 ? ST_HELD_PUT : ST_HELD_DROP;
-    sqlite3_stmt *statement = store->statements[which];
+    struct prepared *statement = store->statements[which];
     int r = held_until_now(store, job->id, role, &before, error);
 
     if (r < 0 || memcmp(&now, &before, sizeof now) == 0)
@@ -105,7 +101,7 @@ static int put_all(struct store *store, const struct turn_records *records, stru
 static int trim(struct store *store, const struct turn_records *records, struct edl_error *error)
 {
     const struct store_history *keep = &store->history;
-    sqlite3_stmt *statement = store->statements[ST_HELD_TRIM];
+    struct prepared *statement = store->statements[ST_HELD_TRIM];
 
     if (store->held_added == 0 || (keep->events == 0 && keep->us == 0))
         return 0;

@@ -8,6 +8,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
+#include "shared/macro.h"
 
 #define TRIM_LEAST 64       /* events that may go with a turn, besides twice those it adds */
 #define TRIM_LEAST_TAILS 16 /* so with ends of logs, which have 64 KiB */
@@ -19,29 +20,27 @@ void store_keep(struct store *store, const struct store_history *history)
 
 int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_EVENT_BOUNDS];
-    int r = 0;
+    struct prepared *statement = store->statements[ST_EVENT_BOUNDS];
+    int r = store_next(statement, "reading how far events reach", error);
 
-    if (sqlite3_step(statement) == SQLITE_ROW)
+    if (r == 1)
         *ret = (struct event_bounds){ .oldest = store_column_u64(statement, 0),
                                       .newest = store_column_u64(statement, 1) };
-    else
-        r = store_error(store, "reading how far events reach", error);
-    (void)sqlite3_reset(statement);
-    return r;
+    store_reset(statement);
+    return MIN_OF(r, 0);
 }
 
 /* How many events are newer than this one. */
 static uint64_t newer_than(struct store *store, uint64_t revision, uint64_t newest)
 {
-    sqlite3_stmt *statement = store->statements[ST_EVENT_SKIPPED];
+    struct prepared *statement = store->statements[ST_EVENT_SKIPPED];
     uint64_t skipped = 0;
 
     store_bind_u64(statement, 1, revision);
     store_bind_u64(statement, 2, EPOCH_SHIFT);
-    if (sqlite3_step(statement) == SQLITE_ROW)
+    if (store_next(statement, "", NULL) == 1)
         skipped = store_column_u64(statement, 0);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return newest - revision - skipped;
 }
 
@@ -51,28 +50,24 @@ static int last_to_go(struct store *store, uint64_t limit, uint64_t now_us, uint
                       struct edl_error *error)
 {
     const struct store_history *keep = &store->history;
-    sqlite3_stmt *statement = store->statements[ST_EVENT_OLDEST];
+    struct prepared *statement = store->statements[ST_EVENT_OLDEST];
     struct event_bounds bounds;
     int r = store_event_bounds(store, &bounds, error);
-    int step = SQLITE_DONE;
 
     *ret = 0;
     store_bind_u64(statement, 1, limit);
-    while (r == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (r == 0 && (r = store_next(statement, "reading old events", error)) == 1) {
         uint64_t revision = store_column_u64(statement, 0);
         bool many = keep->events != 0 && bounds.newest - revision >= keep->events &&
                     newer_than(store, revision, bounds.newest) >= keep->events;
         bool old = keep->us != 0 && store_column_u64(statement, 1) + keep->us < now_us;
 
-        if (revision == bounds.newest || (!many && !old)) {
-            step = SQLITE_DONE;
+        r = 0;
+        if (revision == bounds.newest || (!many && !old))
             break;
-        }
         *ret = revision;
     }
-    if (r == 0 && step != SQLITE_DONE)
-        r = store_error(store, "reading old events", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 

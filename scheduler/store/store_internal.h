@@ -3,11 +3,11 @@
 #pragma once
 
 #include <jansson.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "scheduler/core/base/histogram.h"
+#include "scheduler/store/engine.h"
 #include "scheduler/store/store.h"
 
 struct account_change;
@@ -21,9 +21,6 @@ struct stored_notice;
 struct stored_token;
 
 enum statement {
-    ST_BEGIN,
-    ST_COMMIT,
-    ST_ROLLBACK,
     ST_JOB_PUT,
     ST_JOB_CHANGE,
     ST_PROCESS_PUT,
@@ -153,8 +150,8 @@ enum statement {
 };
 
 struct store {
-    sqlite3 *db;                    /* owned */
-    sqlite3_stmt *statements[ST_N]; /* owned */
+    struct engine *engine;             /* owned; NULL: it could not be opened */
+    struct prepared *statements[ST_N]; /* owned */
     int schema_version;
     struct histogram commits; /* how long they took */
     uint64_t commit_failures;
@@ -170,74 +167,44 @@ struct store {
     bool wants_check;
 };
 
+/* store_new - as nobody has opened it yet */
+struct store *store_new(void);
+
 /* A million numbers a second from one epoch to the next, and JSON's integers last for centuries. */
 #define EPOCH_SHIFT 20
 
-#define STORE_RESTORE_REMEDY                                                                       \
-    "stop the scheduler and take a backup: edl admin restore FILE --state-dir DIR; without one,"   \
-    " sqlite3 edl.db .recover"
-
-/* store_file_bytes - 0 when it cannot be looked at */
-uint64_t store_file_bytes(const char *path);
-
-/* store_error - SQLite's words, and the beginning of the statement; returns one of our codes */
+/* store_error - engine_error of the store's */
 int store_error(struct store *store, const char *what, struct edl_error *error);
 
 /* store_step_done - runs a bound statement that gives no rows, and resets it */
 int store_step_done(struct store *store, enum statement which, struct edl_error *error);
 
-/* store_bind_text - NULL binds NULL; the text must live until the statement is reset */
-void store_bind_text(sqlite3_stmt *statement, int at, const char *text);
-void store_bind_u64(sqlite3_stmt *statement, int at, uint64_t value);
+/* store_changes - rows that the last statement changed */
+uint64_t store_changes(struct store *store);
 
 /* store_json_text - the value as text; the caller frees it */
 char *store_json_text(json_t *take_value);
-
-/* store_column_text - "" for NULL */
-const char *store_column_text(sqlite3_stmt *statement, int at);
-uint64_t store_column_u64(sqlite3_stmt *statement, int at);
 
 /* store_first_number_of - the first column of the first row of a statement that binds nothing; 0:
  * there is none */
 uint64_t store_first_number_of(const struct store *store, enum statement which);
 
-/* store_number - the first column of the first row; -1: there is none */
-int64_t store_number(struct store *store, const char *sql);
-
-/* store_says_ok - a PRAGMA that checks; EDL_ECORRUPT with its finding */
-int store_says_ok(struct store *store, const char *pragma, struct edl_error *error);
-
-/* store_read_only_uri - a file for reading alone, without a lock; characters with a meaning in a
- * URI are escaped. The caller frees it. */
-char *store_read_only_uri(const char *path);
-
-/* STORE_KNOWN_UNTIL - the newest moment that a database ("main.", "former.") knows of, in SQL */
+/* STORE_KNOWN_UNTIL - the newest moment that a database ("", "former.") knows of, in SQL */
 #define STORE_KNOWN_UNTIL(db)                                                                      \
     "max(coalesce((SELECT time_us FROM " db "event ORDER BY revision DESC LIMIT 1), 0),"           \
     " coalesce((SELECT wall_us FROM " db "audit ORDER BY id DESC LIMIT 1), 0))"
-#define STORE_KNOWN(store, db)                                                                     \
+#define STORE_KNOWN(engine, db)                                                                    \
     (struct epoch_known)                                                                           \
     {                                                                                              \
         .next_job =                                                                                \
-            (uint64_t)store_number(store, "SELECT coalesce(max(id), 0) + 1 FROM " db "job"),       \
-        .made_us = (uint64_t)store_number(store, "SELECT applied_us FROM " db                      \
-                                                 "schema_migration WHERE version = 1"),            \
-        .known_until_us = (uint64_t)store_number(store, "SELECT " STORE_KNOWN_UNTIL(db)),          \
+            (uint64_t)engine_number(engine, "SELECT coalesce(max(id), 0) + 1 FROM " db "job"),     \
+        .made_us = (uint64_t)engine_number(engine, "SELECT applied_us FROM " db                    \
+                                                   "schema_migration WHERE version = 1"),          \
+        .known_until_us = (uint64_t)engine_number(engine, "SELECT " STORE_KNOWN_UNTIL(db)),        \
     }
-#define STORE_LAST_TOKEN(db)                                                                       \
-    "coalesce((SELECT seq FROM " db "sqlite_sequence WHERE name = 'token'), 0)"
 
 /* store_prepare_all - every statement; the schema must be the newest */
 int store_prepare_all(struct store *store, struct edl_error *error);
-
-/* store_is_current - the schema is the newest: no row is going to be rewritten */
-bool store_is_current(struct store *store);
-
-/* store_migrate - brings the schema from PRAGMA user_version to the newest */
-int store_migrate(struct store *store, struct edl_error *error);
-
-/* store_check_newest - -EINVAL unless the schema is the newest already; writes nothing */
-int store_check_newest(struct store *store, struct edl_error *error);
 
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
@@ -246,7 +213,7 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
  * store_load_family - the row that ST_FAMILY_ALL stands on; a damaged one is forgotten, which costs
  * time to learn it again and nothing else */
 int store_put_family(struct store *store, const struct job *job, struct edl_error *error);
-void store_load_family(struct cluster *cluster, sqlite3_stmt *statement);
+void store_load_family(struct cluster *cluster, struct prepared *statement);
 
 /* store_trim_events - after the turn's events, inside the caller's transaction: lets old ones go */
 int store_trim_events(struct store *store, const struct turn_records *records,

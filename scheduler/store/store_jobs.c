@@ -42,11 +42,11 @@ static int put_job(struct store *store, const struct job *live, bool with_spec,
     record_of_job(live, slots, &job);
     if (with_spec) {
         r = store_put_record(store, ST_JOB_PUT, &job_table, &job, 0, error);
-        (void)sqlite3_clear_bindings(store->statements[ST_JOB_PUT]); /* frees the document */
+        store_bind_text(store->statements[ST_JOB_PUT], store_place(&job_table, "spec") + 1, NULL);
         return r;
     }
     r = store_put_record(store, ST_JOB_CHANGE, &job_table, &job, STORE_KEPT, error);
-    if (r == 0 && sqlite3_changes(store->db) != 1)
+    if (r == 0 && store_changes(store) != 1)
         r = edl_error_set(error, -ENOENT, "job %" PRIu64 " has no row", job.id);
     return r;
 }
@@ -139,7 +139,7 @@ char *store_chunks_text(const struct task *task)
 static int put_task(struct store *store, uint64_t job_id, const struct task_queue *queue,
                     const struct task *task, const char *chunks, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_TASK_PUT];
+    struct prepared *statement = store->statements[ST_TASK_PUT];
     struct task_record record;
 
     record_of_task(queue, task, &record);
@@ -215,14 +215,14 @@ static int put_away(struct store *store, uint64_t us, struct edl_error *error)
 
 static int add_event(struct store *store, const struct effect *effect, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_EVENT_ADD];
+    struct prepared *statement = store->statements[ST_EVENT_ADD];
 
     store_bind_u64(statement, 1, effect->wall_us);
     store_bind_text(statement, 2, effect->event);
     if (effect->job != NULL)
         store_bind_u64(statement, 3, effect->job->id);
     else
-        (void)sqlite3_bind_null(statement, 3);
+        store_bind_text(statement, 3, NULL);
     store_bind_text(statement, 4, effect->name);
     store_bind_text(statement, 5, effect->text);
     return store_step_done(store, ST_EVENT_ADD, error);

@@ -28,22 +28,19 @@ struct loader {
     struct edl_error *error;
 };
 
-typedef int (*row_fn)(struct loader *loader, sqlite3_stmt *statement);
+typedef int (*row_fn)(struct loader *loader, struct prepared *statement);
 
 static int each_row(struct loader *loader, enum statement which, row_fn fn)
 {
-    sqlite3_stmt *statement = loader->store->statements[which];
-    int r = 0;
+    struct prepared *statement = loader->store->statements[which];
+    int r;
 
-    while (r == 0) {
-        int step = sqlite3_step(statement);
-
-        if (step == SQLITE_DONE)
+    while ((r = store_next(statement, "reading", loader->error)) == 1) {
+        r = fn(loader, statement);
+        if (r < 0)
             break;
-        r = step == SQLITE_ROW ? fn(loader, statement)
-                               : store_error(loader->store, "reading", loader->error);
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
@@ -57,7 +54,7 @@ static int prefixed(struct loader *loader, int r)
 
 /* --- nodes --- */
 
-static int load_away(struct loader *loader, sqlite3_stmt *statement)
+static int load_away(struct loader *loader, struct prepared *statement)
 {
     struct row row;
 
@@ -66,7 +63,7 @@ static int load_away(struct loader *loader, sqlite3_stmt *statement)
     return row.r;
 }
 
-static int load_node(struct loader *loader, sqlite3_stmt *statement)
+static int load_node(struct loader *loader, struct prepared *statement)
 {
     struct node_record node = { 0 };
     struct row row;
@@ -80,7 +77,7 @@ static int load_node(struct loader *loader, sqlite3_stmt *statement)
 
 /* --- jobs --- */
 
-static int load_job(struct loader *loader, sqlite3_stmt *statement)
+static int load_job(struct loader *loader, struct prepared *statement)
 {
     struct job_record job = { 0 };
     struct job_spec *spec;
@@ -101,7 +98,7 @@ static int load_job(struct loader *loader, sqlite3_stmt *statement)
 
 /* --- processes --- */
 
-static int load_process(struct loader *loader, sqlite3_stmt *statement)
+static int load_process(struct loader *loader, struct prepared *statement)
 {
     struct process_record process = { 0 };
     struct row row;
@@ -118,7 +115,7 @@ static int load_process(struct loader *loader, sqlite3_stmt *statement)
 
 /* --- generations --- */
 
-static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
+static int load_rendezvous(struct loader *loader, struct prepared *statement)
 {
     struct rendezvous_record record = { 0 };
     struct row row;
@@ -135,13 +132,13 @@ static int load_rendezvous(struct loader *loader, sqlite3_stmt *statement)
     return r;
 }
 
-static int load_family(struct loader *loader, sqlite3_stmt *statement)
+static int load_family(struct loader *loader, struct prepared *statement)
 {
     store_load_family(loader->cluster, statement);
     return 0;
 }
 
-static int load_array_notice(struct loader *loader, sqlite3_stmt *statement)
+static int load_array_notice(struct loader *loader, struct prepared *statement)
 {
     struct array_notice_record record = { 0 };
     struct row row;
@@ -192,21 +189,16 @@ struct tasks {
  * pass first. */
 static int load_tasks(struct loader *loader, struct job *job, struct tasks *ret)
 {
-    sqlite3_stmt *statement = loader->store->statements[ST_TASK_ALL];
+    struct prepared *statement = loader->store->statements[ST_TASK_ALL];
     int column = store_place(&task_table, "chunks");
-    int step;
-    int r = 0;
+    int r;
 
     store_bind_u64(statement, 1, job->id);
-    while (r == 0 && (step = sqlite3_step(statement)) != SQLITE_DONE) {
+    while ((r = store_next(statement, "reading tasks", loader->error)) == 1) {
         _cleanup_free_ struct task_chunk *chunks = NULL;
         json_t *array;
         struct row row;
 
-        if (step != SQLITE_ROW) {
-            r = store_error(loader->store, "reading tasks", loader->error);
-            break;
-        }
         row_begin(&row, statement, loader->error, "task %" PRIu64 " of job %" PRIu64,
                   store_column_u64(statement, 1), job->id);
         if (ret->n == ret->cap) {
@@ -220,12 +212,14 @@ static int load_tasks(struct loader *loader, struct job *job, struct tasks *ret)
         (void)task_queue_add(job->queue, chunks, (uint32_t)json_array_size(array));
         json_decref(array);
         r = row.r;
+        if (r < 0)
+            break;
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
-static int load_queue(struct loader *loader, sqlite3_stmt *statement)
+static int load_queue(struct loader *loader, struct prepared *statement)
 {
     int end = store_columns_n(&queue_table); /* where the columns of queue_end begin */
     struct queue_record queue = { 0 };
@@ -238,7 +232,7 @@ static int load_queue(struct loader *loader, sqlite3_stmt *statement)
     row_begin(&row, statement, loader->error, "the task queue of job %" PRIu64,
               store_column_u64(statement, 0));
     store_read_record(&row, 0, &queue_table, &queue);
-    queue.closed = sqlite3_column_type(statement, end + 1) != SQLITE_NULL;
+    queue.closed = !store_column_is_null(statement, end + 1);
     if (queue.closed)
         store_read_record(&row, end, &queue_end_table, &queue);
     job = cluster_job(loader->cluster, queue.job_id);

@@ -10,7 +10,7 @@
 int store_put_notice(struct store *store, const struct stored_notice *notice,
                      struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[notice->gone ? ST_NOTICE_DELETE : ST_NOTICE_PUT];
+    struct prepared *statement = store->statements[notice->gone ? ST_NOTICE_DELETE : ST_NOTICE_PUT];
 
     store_bind_u64(statement, 1, notice->id);
     if (notice->gone)
@@ -27,7 +27,7 @@ int store_put_notice(struct store *store, const struct stored_notice *notice,
     return store_step_done(store, ST_NOTICE_PUT, error);
 }
 
-static int load_one(sqlite3_stmt *statement, struct stored_notice *ret, struct edl_error *error)
+static int load_one(struct prepared *statement, struct stored_notice *ret, struct edl_error *error)
 {
     struct row row;
 
@@ -50,20 +50,18 @@ static int load_one(sqlite3_stmt *statement, struct stored_notice *ret, struct e
 int store_notices(struct store *store, store_notice_fn fn, void *userdata, uint64_t *ret_last,
                   struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_NOTICE_ALL];
-    int step = SQLITE_DONE;
-    int r = 0;
+    struct prepared *statement = store->statements[ST_NOTICE_ALL];
+    int r;
 
-    while (r == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((r = store_next(statement, "reading notices", error)) == 1) {
         struct stored_notice notice;
 
         r = load_one(statement, &notice, error);
-        if (r == 0)
-            fn(&notice, userdata);
+        if (r < 0)
+            break;
+        fn(&notice, userdata);
     }
-    if (r == 0 && step != SQLITE_DONE)
-        r = store_error(store, "reading notices", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     *ret_last = store_first_number_of(store, ST_NOTICE_LAST);
     return r;
 }

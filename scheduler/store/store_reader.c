@@ -6,31 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/store/sqlite/sqlite_engine.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define OPS_BETWEEN_LOOKS 10000 /* of SQLite's machine: some 0.1 ms */
-#define BUSY_TIMEOUT_MS 1000
 #define TEXT_MAX 1000
 
 struct store_reader {
-    struct store store; /* its connection; nothing else of it is used */
-    uint64_t until_us;  /* CLOCK_MONOTONIC */
+    struct engine *engine; /* owned */
+    uint64_t until_us;     /* CLOCK_MONOTONIC */
 };
 
-static int is_late(void *userdata)
+static bool is_late(void *userdata)
 {
     const struct store_reader *reader = userdata;
 
     return clock_read_us(CLOCK_MONOTONIC) > reader->until_us;
 }
 
-static int failed(struct store_reader *reader, struct edl_error *error)
+static int too_late(struct edl_error *error)
 {
-    if ((sqlite3_errcode(reader->store.db) & 0xff) != SQLITE_INTERRUPT)
-        return store_error(&reader->store, "reading the history", error);
     (void)edl_error_set(error, -ETIMEDOUT, "reading so much history takes too long");
     return edl_error_remedy(error, "ask for a shorter time");
 }
@@ -38,48 +35,49 @@ static int failed(struct store_reader *reader, struct edl_error *error)
 int store_reader_open(const char *path, struct store_reader **ret, struct edl_error *error)
 {
     struct store_reader *reader = xcalloc(1, sizeof *reader);
-    int r = 0;
+    int r;
 
     reader->until_us = clock_read_us(CLOCK_MONOTONIC) + STORE_READER_US;
-    if (sqlite3_open_v2(path, &reader->store.db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-        r = store_error(&reader->store, path, error);
-    (void)sqlite3_busy_timeout(reader->store.db, BUSY_TIMEOUT_MS);
-    sqlite3_progress_handler(reader->store.db, OPS_BETWEEN_LOOKS, is_late, reader);
-    /* one state for all that is read */
-    if (r == 0 && sqlite3_exec(reader->store.db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
-        r = failed(reader, error);
-    if (r < 0)
-        (void)store_reader_close(reader);
-    else
+    r = sqlite_engine_open_reader(path, is_late, reader, &reader->engine, error);
+    if (r == 0) {
         *ret = reader;
-    return r;
+        return 0;
+    }
+    free(reader);
+    return r == -ETIMEDOUT ? too_late(error) : r;
 }
 
 struct store_reader *store_reader_close(struct store_reader *reader)
 {
     if (reader == NULL)
         return NULL;
-    (void)sqlite3_close(reader->store.db);
+    (void)engine_close(reader->engine);
     free(reader);
     return NULL;
 }
 
-static int prepare(struct store_reader *reader, const char *sql, sqlite3_stmt **ret,
+static struct prepared *finish(struct prepared *statement)
+{
+    return statement != NULL ? statement->engine->calls->finish(statement) : NULL;
+}
+
+static int prepare(struct store_reader *reader, const char *sql, struct prepared **ret,
                    struct edl_error *error)
 {
-    if (sqlite3_prepare_v2(reader->store.db, sql, -1, ret, NULL) == SQLITE_OK)
+    int r = reader->engine->calls->prepare(reader->engine, sql, ret);
+
+    if (r == 0)
         return 0;
-    return failed(reader, error);
+    return r == -ETIMEDOUT ? too_late(error)
+                           : engine_error(reader->engine, "reading the history", error);
 }
 
 /* 1 with a row, 0 behind the last one. */
-static int step(struct store_reader *reader, sqlite3_stmt *statement, struct edl_error *error)
+static int step(struct prepared *statement, struct edl_error *error)
 {
-    int found = sqlite3_step(statement);
+    int r = store_next(statement, "reading the history", error);
 
-    if (found == SQLITE_ROW)
-        return 1;
-    return found == SQLITE_DONE ? 0 : failed(reader, error);
+    return r == -ETIMEDOUT ? too_late(error) : r;
 }
 
 /* All spans of the window, those that go on included. ?1, ?2: its ends; ?3: the job */
@@ -102,7 +100,7 @@ static void spans_text(const struct held_query *query, const char *columns, cons
 }
 
 static int prepare_spans(struct store_reader *reader, const struct held_query *query,
-                         const char *columns, const char *end, sqlite3_stmt **ret,
+                         const char *columns, const char *end, struct prepared **ret,
                          struct edl_error *error)
 {
     char text[TEXT_MAX];
@@ -125,31 +123,31 @@ int store_reader_owners(struct store_reader *reader, const struct held_query *qu
     /* as a real number: a week of a large cluster is more than 64 bits hold */
     static const char by_user[] = "user, 0, sum(amount * 1.0 * (until - since)) AS total";
     static const char by_job[] = "user, job_id, sum(amount * 1.0 * (until - since)) AS total";
-    sqlite3_stmt *statement = NULL;
+    struct prepared *statement = NULL;
     int r = prepare_spans(reader, query, query->by_job ? by_job : by_user,
                           query->by_job ? " WHERE amount > 0 GROUP BY job_id ORDER BY 3 DESC, 2"
                                         : " WHERE amount > 0 GROUP BY user ORDER BY 3 DESC, 1",
                           &statement, error);
 
-    while (r == 0 && (r = step(reader, statement, error)) == 1) {
+    while (r == 0 && (r = step(statement, error)) == 1) {
         fn(&(struct held_owner){ .user = store_column_text(statement, 0),
                                  .job_id = store_column_u64(statement, 1),
-                                 .total = sqlite3_column_double(statement, 2) },
+                                 .total = store_column_real(statement, 2) },
            userdata);
         r = 0;
     }
-    (void)sqlite3_finalize(statement);
+    (void)finish(statement);
     return r;
 }
 
 int store_reader_spans(struct store_reader *reader, const struct held_query *query, held_span_fn fn,
                        void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    struct prepared *statement = NULL;
     int r = prepare_spans(reader, query, "user, job_id, role, processes, amount, since, until", "",
                           &statement, error);
 
-    while (r == 0 && (r = step(reader, statement, error)) == 1) {
+    while (r == 0 && (r = step(statement, error)) == 1) {
         fn(&(struct held_span){ .user = store_column_text(statement, 0),
                                 .job_id = store_column_u64(statement, 1),
                                 .role = (uint32_t)store_column_u64(statement, 2),
@@ -160,7 +158,7 @@ int store_reader_spans(struct store_reader *reader, const struct held_query *que
            userdata);
         r = 0;
     }
-    (void)sqlite3_finalize(statement);
+    (void)finish(statement);
     return r;
 }
 
@@ -168,14 +166,14 @@ int store_reader_spans(struct store_reader *reader, const struct held_query *que
  * left on, none is missing. The very first one stands for what was before. */
 int store_reader_known(struct store_reader *reader, uint64_t *ret_us, struct edl_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    struct prepared *statement = NULL;
     int r = prepare(reader, "SELECT until_us FROM held ORDER BY id LIMIT 1", &statement, error);
 
     if (r == 0)
-        r = step(reader, statement, error);
+        r = step(statement, error);
     if (r == 1)
         *ret_us = store_column_u64(statement, 0);
-    (void)sqlite3_finalize(statement);
+    (void)finish(statement);
     return MIN_OF(r, 0);
 }
 
@@ -186,14 +184,14 @@ int store_reader_resizes(struct store_reader *reader, const struct held_query *q
     "SELECT e.revision, e.time_us, e.event, e.job_id, e.node, e.text, j.name, j.user"              \
     " FROM event AS e INDEXED BY " index " LEFT JOIN job AS j ON j.id = e.job_id"                  \
     " WHERE e.event = 'job-resized'" job " ORDER BY e.revision DESC"
-    sqlite3_stmt *statement = NULL;
+    struct prepared *statement = NULL;
     int r = query->job_id != 0
                 ? prepare(reader, RESIZES("event_resize", " AND e.job_id = ?1"), &statement, error)
                 : prepare(reader, RESIZES("event_resize_revision", ""), &statement, error);
 
     if (r == 0 && query->job_id != 0)
         store_bind_u64(statement, 1, query->job_id);
-    while (limit > 0 && r == 0 && (r = step(reader, statement, error)) == 1) {
+    while (limit > 0 && r == 0 && (r = step(statement, error)) == 1) {
         struct held_resize resize = {
             .event = { .revision = store_column_u64(statement, 0),
                        .time_us = store_column_u64(statement, 1),
@@ -213,7 +211,7 @@ int store_reader_resizes(struct store_reader *reader, const struct held_query *q
         fn(&resize, userdata);
         limit--;
     }
-    (void)sqlite3_finalize(statement);
+    (void)finish(statement);
     return r;
 #undef RESIZES
 }
@@ -221,25 +219,25 @@ int store_reader_resizes(struct store_reader *reader, const struct held_query *q
 int store_reader_job(struct store_reader *reader, uint64_t job_id, char **ret_name, char **ret_user,
                      struct edl_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    struct prepared *statement = NULL;
     int r = prepare(reader, "SELECT name, user FROM job WHERE id = ?1", &statement, error);
 
     if (r == 0) {
         store_bind_u64(statement, 1, job_id);
-        r = step(reader, statement, error);
+        r = step(statement, error);
     }
     if (r >= 0) {
         *ret_name = xstrdup(r == 1 ? store_column_text(statement, 0) : "");
         *ret_user = xstrdup(r == 1 ? store_column_text(statement, 1) : "");
     }
-    (void)sqlite3_finalize(statement);
+    (void)finish(statement);
     return MIN_OF(r, 0);
 }
 
 int store_reader_series(struct store_reader *reader, uint64_t job_id, store_series_fn fn,
                         void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    struct prepared *statement = NULL;
     int r = prepare(reader,
                     "SELECT rate_of, cost_name, period_us, points FROM job_series"
                     " WHERE job_id = ?1",
@@ -247,7 +245,7 @@ int store_reader_series(struct store_reader *reader, uint64_t job_id, store_seri
 
     if (r == 0) {
         store_bind_u64(statement, 1, job_id);
-        r = step(reader, statement, error);
+        r = step(statement, error);
     }
     if (r == 1)
         fn(&(struct stored_series){ .job_id = job_id,
@@ -256,6 +254,6 @@ int store_reader_series(struct store_reader *reader, uint64_t job_id, store_seri
                                     .period_us = store_column_u64(statement, 2),
                                     .points = store_column_text(statement, 3) },
            userdata);
-    (void)sqlite3_finalize(statement);
+    (void)finish(statement);
     return r;
 }

@@ -6,7 +6,7 @@
 int store_put_series(struct store *store, const struct turn_records *records,
                      struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_SERIES_PUT];
+    struct prepared *statement = store->statements[ST_SERIES_PUT];
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < records->n_series; i++) {
@@ -25,22 +25,18 @@ int store_put_series(struct store *store, const struct turn_records *records,
 int store_series(struct store *store, uint64_t job_id, store_series_fn fn, void *userdata,
                  struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_SERIES_OF];
-    int step, r = 0;
+    struct prepared *statement = store->statements[ST_SERIES_OF];
+    int r;
 
     store_bind_u64(statement, 1, job_id);
-    step = sqlite3_step(statement);
-    if (step == SQLITE_ROW) {
+    r = store_next(statement, "reading how a job went", error);
+    if (r == 1)
         fn(&(struct stored_series){ .job_id = job_id,
                                     .rate_of = store_column_text(statement, 0),
                                     .cost_name = store_column_text(statement, 1),
                                     .period_us = store_column_u64(statement, 2),
                                     .points = store_column_text(statement, 3) },
            userdata);
-        r = 1;
-    } else if (step != SQLITE_DONE) {
-        r = store_error(store, "reading how a job went", error);
-    }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }

@@ -26,7 +26,7 @@ const struct record_table join_token_table = RECORD_TABLE(join_token, struct sto
 int store_put_token(struct store *store, const struct stored_token *token, struct edl_error *error)
 {
     int r = store_put_record(store, ST_JOIN_TOKEN_PUT, &join_token_table, token, 0, error);
-    sqlite3_stmt *statement = store->statements[ST_JOIN_TOKEN_TRIM];
+    struct prepared *statement = store->statements[ST_JOIN_TOKEN_TRIM];
 
     if (r < 0)
         return r;
@@ -39,7 +39,7 @@ uint64_t stored_token_oldest_us(uint64_t now_wall_us)
     return now_wall_us > STORED_TOKEN_US ? now_wall_us - STORED_TOKEN_US : 0;
 }
 
-static int load_one(sqlite3_stmt *statement, struct stored_token *ret, struct edl_error *error)
+static int load_one(struct prepared *statement, struct stored_token *ret, struct edl_error *error)
 {
     struct row row;
 
@@ -50,19 +50,17 @@ static int load_one(sqlite3_stmt *statement, struct stored_token *ret, struct ed
 
 int store_tokens(struct store *store, store_token_fn fn, void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_JOIN_TOKEN_ALL];
-    int step = SQLITE_DONE;
-    int r = 0;
+    struct prepared *statement = store->statements[ST_JOIN_TOKEN_ALL];
+    int r;
 
-    while (r == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((r = store_next(statement, "reading join tokens", error)) == 1) {
         struct stored_token token = { 0 };
 
         r = load_one(statement, &token, error);
-        if (r == 0)
-            fn(&token, userdata);
+        if (r < 0)
+            break;
+        fn(&token, userdata);
     }
-    if (r == 0 && step != SQLITE_DONE)
-        r = store_error(store, "reading join tokens", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }

@@ -14,7 +14,7 @@
 #define AUDIT_REST_US (60 * USEC_PER_SEC)
 
 /* The four of them stand together, in the rows and in the statements that write them. */
-static void bind_limits(sqlite3_stmt *statement, int first, const struct owner_limits *limits)
+static void bind_limits(struct prepared *statement, int first, const struct owner_limits *limits)
 {
     store_bind_u64(statement, first, limits->cpu_millicores);
     store_bind_u64(statement, first + 1, limits->gpus);
@@ -22,7 +22,7 @@ static void bind_limits(sqlite3_stmt *statement, int first, const struct owner_l
     store_bind_u64(statement, first + 3, limits->time_us);
 }
 
-static struct owner_limits column_limits(sqlite3_stmt *statement, int first)
+static struct owner_limits column_limits(struct prepared *statement, int first)
 {
     return (struct owner_limits){
         .cpu_millicores = store_column_u64(statement, first),
@@ -35,7 +35,7 @@ static struct owner_limits column_limits(sqlite3_stmt *statement, int first)
 static int put_user(struct store *store, const struct account_change *change,
                     struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_USER_PUT];
+    struct prepared *statement = store->statements[ST_USER_PUT];
 
     store_bind_text(statement, 1, change->name);
     store_bind_text(statement, 2, change->role);
@@ -55,7 +55,7 @@ static int drop_user(struct store *store, const struct account_change *change,
 static int put_token(struct store *store, const struct account_change *change,
                      struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_TOKEN_PUT];
+    struct prepared *statement = store->statements[ST_TOKEN_PUT];
 
     store_bind_u64(statement, 1, change->id);
     store_bind_text(statement, 2, change->hash);
@@ -79,7 +79,7 @@ static int drop_token(struct store *store, const struct account_change *change,
 static int put_group(struct store *store, const struct account_change *change,
                      struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_GROUP_PUT];
+    struct prepared *statement = store->statements[ST_GROUP_PUT];
 
     store_bind_text(statement, 1, change->name);
     store_bind_u64(statement, 2, change->guaranteed_permille);
@@ -112,7 +112,7 @@ struct audit_lines {
 /* count_lines - adds those of the user who was last to what its share has, and to all */
 static int count_lines(struct store *store, struct audit_lines *lines, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_AUDIT_COUNT];
+    struct prepared *statement = store->statements[ST_AUDIT_COUNT];
 
     if (lines->of_user == 0)
         return 0;
@@ -136,7 +136,7 @@ static int drop_old(struct store *store, const struct audit_lines *lines, struct
     for (uint64_t i = 0; r == 0 && i < lines->all; i++) {
         store_bind_u64(store->statements[ST_AUDIT_OLD], 1, now_us - MIN_OF(now_us, keep_us));
         r = store_step_done(store, ST_AUDIT_OLD, error);
-        if (r < 0 || sqlite3_changes(store->db) > 0)
+        if (r < 0 || store_changes(store) > 0)
             continue;
         store->audit_rests_until_us = now_us + rest_us;
         break;
@@ -161,7 +161,7 @@ static int trim_audit(struct store *store, const struct audit_lines *lines, stru
 static int add_audit(struct store *store, const struct account_change *change,
                      struct audit_lines *lines, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_AUDIT_ADD];
+    struct prepared *statement = store->statements[ST_AUDIT_ADD];
     int r = 0;
 
     if (lines->user == NULL || !streq(lines->user, change->name))
@@ -205,11 +205,10 @@ int store_put_accounts(struct store *store, const struct account_change *changes
 static int each_group(struct store *store, store_account_fn fn, void *userdata,
                       struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_GROUP_ALL];
-    int step;
-    int r = 0;
+    struct prepared *statement = store->statements[ST_GROUP_ALL];
+    int r;
 
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((r = store_next(statement, "reading groups", error)) == 1) {
         const struct account_change row = {
             .kind = ACCOUNT_PUT_GROUP,
             .name = (char *)(uintptr_t)store_column_text(statement, 0), /* why: borrowed */
@@ -221,9 +220,7 @@ static int each_group(struct store *store, store_account_fn fn, void *userdata,
 
         fn(&row, userdata);
     }
-    if (step != SQLITE_DONE)
-        r = store_error(store, "reading groups", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
@@ -232,11 +229,10 @@ static int each_group(struct store *store, store_account_fn fn, void *userdata,
 static int each_account(struct store *store, enum statement which, enum account_change_kind kind,
                         store_account_fn fn, void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
-    int step;
-    int r = 0;
+    struct prepared *statement = store->statements[which];
+    int r;
 
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((r = store_next(statement, "reading users", error)) == 1) {
         struct account_change row = {
             .kind = kind,
             .id = store_column_u64(statement, 0),
@@ -256,24 +252,19 @@ static int each_account(struct store *store, enum statement which, enum account_
         row.is_browser = kind == ACCOUNT_PUT_TOKEN && store_column_u64(statement, 9) != 0;
         fn(&row, userdata);
     }
-    if (step != SQLITE_DONE)
-        r = store_error(store, "reading users", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }
 
 static int last_token(struct store *store, uint64_t *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_TOKEN_LAST];
-    int step = sqlite3_step(statement);
-    int r = 0;
+    struct prepared *statement = store->statements[ST_TOKEN_LAST];
+    int r = store_next(statement, "reading tokens", error);
 
-    if (step == SQLITE_ROW)
+    if (r == 1)
         *ret = store_column_u64(statement, 0);
-    else if (step != SQLITE_DONE)
-        r = store_error(store, "reading tokens", error);
-    (void)sqlite3_reset(statement);
-    return r;
+    store_reset(statement);
+    return MIN_OF(r, 0);
 }
 
 int store_accounts(struct store *store, store_account_fn fn, void *userdata,
@@ -291,13 +282,12 @@ int store_accounts(struct store *store, store_account_fn fn, void *userdata,
 int store_audit(struct store *store, uint64_t after, uint32_t limit, store_audit_fn fn,
                 void *userdata, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_AUDIT_AFTER];
-    int step;
-    int r = 0;
+    struct prepared *statement = store->statements[ST_AUDIT_AFTER];
+    int r;
 
     store_bind_u64(statement, 1, MIN_OF(after, (uint64_t)INT64_MAX));
     store_bind_u64(statement, 2, limit);
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while ((r = store_next(statement, "reading the audit log", error)) == 1) {
         const struct audit_entry entry = {
             .id = store_column_u64(statement, 0),
             .wall_us = store_column_u64(statement, 1),
@@ -311,8 +301,6 @@ int store_audit(struct store *store, uint64_t after, uint32_t limit, store_audit
 
         fn(&entry, userdata);
     }
-    if (step != SQLITE_DONE)
-        r = store_error(store, "reading the audit log", error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r;
 }

@@ -11,16 +11,16 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-static int read_row(sqlite3_stmt *statement, struct archive_row *ret, struct edl_error *error)
+static int read_row(struct prepared *statement, struct archive_row *ret, struct edl_error *error)
 {
     struct row row;
 
-    row_begin(&row, statement, error, "job %lld", (long long)sqlite3_column_int64(statement, 0));
+    row_begin(&row, statement, error, "job %lld", (long long)store_column_i64(statement, 0));
     *ret = (struct archive_row){ .id = row_u64(&row, 0, INT64_MAX) };
     row_text(&row, 1, ret->name, sizeof ret->name);
     row_text(&row, 2, ret->user, sizeof ret->user);
     ret->state = (enum job_state)row_state(&row, 3, job_state_from_string);
-    if (sqlite3_column_type(statement, 4) == SQLITE_NULL)
+    if (store_column_is_null(statement, 4))
         return row.r;
     row_text(&row, 4, ret->array, sizeof ret->array);
     ret->index = (uint32_t)row_u64(&row, 5, JOB_ARRAY_INDEX_MAX);
@@ -33,14 +33,11 @@ static int read_row(sqlite3_stmt *statement, struct archive_row *ret, struct edl
 static int step(struct store *store, enum statement which, struct archive_walk *walk,
                 struct archive_row *ret, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[which];
-    int code = sqlite3_step(statement);
-    int r;
+    struct prepared *statement = store->statements[which];
+    int r = store_next(statement, "reading archived jobs", error);
 
-    if (code == SQLITE_DONE)
-        return -ENOENT;
-    if (code != SQLITE_ROW)
-        return store_error(store, "reading archived jobs", error);
+    if (r <= 0)
+        return r < 0 ? r : -ENOENT;
     r = read_row(statement, ret, error);
     if (r < 0)
         return r;
@@ -60,7 +57,7 @@ int store_walk_archived(struct store *store, struct archive_walk *walk, struct a
         { ST_ARCHIVED_ARRAY_RISING, ST_ARCHIVED_ARRAY_FALLING },
     };
     enum statement which = statements[walk->match->array != NULL][walk->newest];
-    sqlite3_stmt *statement = store->statements[which];
+    struct prepared *statement = store->statements[which];
     int r = 0;
 
     store_bind_u64(statement, 1, MIN_OF(walk->at, (uint64_t)INT64_MAX));
@@ -69,11 +66,11 @@ int store_walk_archived(struct store *store, struct archive_walk *walk, struct a
         store_bind_text(statement, 3, walk->match->array);
     while (r == 0 && walk->rows > 0)
         r = step(store, which, walk, ret, error);
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r == -ENOENT ? 0 : r;
 }
 
-static int count_row(sqlite3_stmt *statement, struct array_run *run, struct edl_error *error)
+static int count_row(struct prepared *statement, struct array_run *run, struct edl_error *error)
 {
     struct row row;
     uint64_t n, first, last;
@@ -94,20 +91,21 @@ static int count_row(sqlite3_stmt *statement, struct array_run *run, struct edl_
 
 int store_count_run(struct store *store, struct array_run *run, struct edl_error *error)
 {
-    sqlite3_stmt *statement = store->statements[ST_ARCHIVED_RUN];
-    int counted = 0, r = 0, code;
+    struct prepared *statement = store->statements[ST_ARCHIVED_RUN];
+    int counted = 0, r;
 
     store_bind_text(statement, 1, run->name);
     store_bind_text(statement, 2, run->user);
     store_bind_u64(statement, 3, run->id - MIN_OF(run->id, (uint64_t)run->n));
     store_bind_u64(statement, 4, run->id + run->n);
-    (void)sqlite3_bind_int64(statement, 5, (int64_t)run->id - (int64_t)run->index);
+    store_bind_i64(statement, 5, (int64_t)run->id - (int64_t)run->index);
     store_bind_u64(statement, 6, run->submitted_wall_us);
-    while (r >= 0 && (code = sqlite3_step(statement)) != SQLITE_DONE) {
-        r = code == SQLITE_ROW ? count_row(statement, run, error)
-                               : store_error(store, "counting archived jobs", error);
-        counted += MAX_OF(r, 0);
+    while ((r = store_next(statement, "counting archived jobs", error)) == 1) {
+        r = count_row(statement, run, error);
+        if (r < 0)
+            break;
+        counted += r;
     }
-    (void)sqlite3_reset(statement);
+    store_reset(statement);
     return r < 0 ? r : counted;
 }

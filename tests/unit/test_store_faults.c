@@ -13,6 +13,7 @@
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/record/records.h"
+#include "scheduler/store/sqlite/sqlite_internal.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
@@ -46,7 +47,7 @@ static void open_store(struct trial *t)
 
     if (store_open(PATH, &t->store, &error) < 0)
         fail_msg("%s", error.text);
-    (void)sqlite3_wal_autocheckpoint(t->store->db, CHECKPOINT_PAGES);
+    (void)sqlite3_wal_autocheckpoint(sqlite_engine_of(t->store->engine)->db, CHECKPOINT_PAGES);
 }
 
 static void keep(struct trial *t, struct cluster **where)
@@ -141,7 +142,8 @@ static void check_file(const struct trial *t)
         sqlite3_stmt *statement = NULL;
         int step;
 
-        assert_int_equal(sqlite3_prepare_v2(t->store->db, checks[i], -1, &statement, NULL),
+        assert_int_equal(sqlite3_prepare_v2(sqlite_engine_of(t->store->engine)->db, checks[i], -1,
+                                            &statement, NULL),
                          SQLITE_OK);
         step = sqlite3_step(statement);
         if (i == 0 &&

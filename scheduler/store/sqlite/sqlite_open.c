@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_open.c - opening the database: settings, check after an unclean stop, schema, statements
+/* sqlite_open.c - opening the database: settings, check after an unclean stop, schema, statements
  *
  * The last connection that closes a database in WAL mode removes the write-ahead log. One that is
  * there at the start was left by a process that was killed or a machine that failed: then the file
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/store/sqlite/sqlite_internal.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -22,14 +23,14 @@
 #define BUSY_TIMEOUT_MS 5000 /* somebody reads along with the sqlite3 shell */
 
 /* The first column of the first row of a statement, as text; false: there is none. */
-static bool first_text(struct store *store, const char *sql, char *ret, size_t size)
+static bool first_text(struct sqlite_engine *sqlite, const char *sql, char *ret, size_t size)
 {
     sqlite3_stmt *statement = NULL;
     bool found = false;
 
-    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(sqlite->db, sql, -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW) {
-        (void)snprintf(ret, size, "%s", store_column_text(statement, 0));
+        (void)snprintf(ret, size, "%s", sqlite_text(statement, 0));
         found = true;
     }
     (void)sqlite3_finalize(statement);
@@ -41,17 +42,19 @@ struct setting {
 };
 
 /* Written, and read back: a file system without shared memory silently stays out of WAL. */
-static int set_and_check(struct store *store, const struct setting *setting,
+static int set_and_check(struct sqlite_engine *sqlite, const struct setting *setting,
                          struct edl_error *error)
 {
     char text[80];
     char found[32] = "";
+    int r;
 
     (void)snprintf(text, sizeof text, "PRAGMA %s = %s", setting->name, setting->value);
-    if (sqlite3_exec(store->db, text, NULL, NULL, NULL) != SQLITE_OK)
-        return store_error(store, text, error);
+    r = sqlite_exec(sqlite, text, text, error);
+    if (r < 0)
+        return r;
     (void)snprintf(text, sizeof text, "PRAGMA %s", setting->name);
-    (void)first_text(store, text, found, sizeof found);
+    (void)first_text(sqlite, text, found, sizeof found);
     if (streq(found, setting->expected))
         return 0;
     (void)edl_error_set(error, -EINVAL, "the database does not take %s = %s (it says \"%s\")",
@@ -60,11 +63,11 @@ static int set_and_check(struct store *store, const struct setting *setting,
     return -EINVAL;
 }
 
-static int set_all(struct store *store, const struct setting *settings, size_t n,
+static int set_all(struct sqlite_engine *sqlite, const struct setting *settings, size_t n,
                    struct edl_error *error)
 {
     for (size_t i = 0; i < n; i++) {
-        int r = set_and_check(store, &settings[i], error);
+        int r = set_and_check(sqlite, &settings[i], error);
 
         if (r < 0)
             return r;
@@ -84,45 +87,56 @@ static bool was_left_open(const char *path)
     return vfs->xAccess(vfs, wal, SQLITE_ACCESS_EXISTS, &there) == SQLITE_OK && there != 0;
 }
 
-int store_says_ok(struct store *store, const char *pragma, struct edl_error *error)
+int sqlite_says_ok(struct sqlite_engine *sqlite, const char *pragma, struct edl_error *error)
 {
     char found[200] = "";
 
-    if (!first_text(store, pragma, found, sizeof found))
-        return store_error(store, "checking the database", error);
+    if (!first_text(sqlite, pragma, found, sizeof found))
+        return engine_error(&sqlite->engine, "checking the database", error);
     if (streq(found, "ok"))
         return 0;
     return edl_error_set(error, EDL_ECORRUPT, "the database is damaged: %s", found);
 }
 
-static int check_whole(struct store *store, struct edl_error *error)
+static int check_whole(struct sqlite_engine *sqlite, struct edl_error *error)
 {
-    int r = store_says_ok(store, "PRAGMA quick_check(1)", error);
+    int r = sqlite_says_ok(sqlite, "PRAGMA quick_check(1)", error);
 
-    return r == EDL_ECORRUPT ? edl_error_remedy(error, STORE_RESTORE_REMEDY) : r;
+    return r == EDL_ECORRUPT ? edl_error_remedy(error, SQLITE_RESTORE_REMEDY) : r;
 }
 
-static int open_file(const char *name, int flags, struct store **ret, struct edl_error *error)
+static int open_file(const char *name, int flags, struct sqlite_engine **ret,
+                     struct edl_error *error)
 {
-    struct store *store = xcalloc(1, sizeof *store);
+    int r = sqlite_engine_open(name, flags, ret, error);
 
-    if (sqlite3_open_v2(name, &store->db, flags, NULL) != SQLITE_OK) {
-        int r = store_error(store, name, error);
+    if (r == 0)
+        (void)sqlite3_busy_timeout((*ret)->db, BUSY_TIMEOUT_MS);
+    return r;
+}
 
+/* The store of a connection, whose settings and schema are as they ought to be. */
+static int give_store(struct sqlite_engine *sqlite, bool read_only, struct store **ret,
+                      struct edl_error *error)
+{
+    struct store *store = store_new();
+    int r;
+
+    store->engine = &sqlite->engine;
+    store->schema_version = sqlite->schema_version;
+    store->read_only = read_only;
+    r = store_prepare_all(store, error);
+    if (r < 0)
         (void)store_free(store);
-        return r;
-    }
-    (void)sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
-    store->sweeping = true;
-    histogram_init(&store->commits, histogram_work_us);
-    *ret = store;
-    return 0;
+    else
+        *ret = store;
+    return r;
 }
 
 /* SQLite opens a file that it may not write for reading, and says so only when asked. */
-static int check_writable(struct store *store, struct edl_error *error)
+static int check_writable(struct sqlite_engine *sqlite, struct edl_error *error)
 {
-    if (sqlite3_db_readonly(store->db, "main") == 0)
+    if (sqlite3_db_readonly(sqlite->db, "main") == 0)
         return 0;
     return edl_error_set(error, -EROFS, "the database cannot be opened for writing");
 }
@@ -134,19 +148,20 @@ bool store_wants_check(const struct store *store)
 
 int store_check_pages(const char *path, struct edl_error *error)
 {
-    struct store *store;
-    int r = open_file(path, SQLITE_OPEN_READONLY, &store, error);
+    struct sqlite_engine *sqlite;
+    int r = open_file(path, SQLITE_OPEN_READONLY, &sqlite, error);
 
     if (r < 0)
         return r;
-    r = check_whole(store, error);
-    (void)store_free(store);
+    r = check_whole(sqlite, error);
+    (void)sqlite_engine_close(sqlite);
     return r;
 }
 
 void store_stay_open(struct store *store)
 {
-    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    (void)sqlite3_db_config(sqlite_engine_of(store->engine)->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+                            1, NULL);
 }
 
 int store_open(const char *path, struct store **ret, struct edl_error *error)
@@ -164,32 +179,34 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
         { "journal_size_limit", "8388608", "8388608" },
     };
     bool left_open = was_left_open(path);
-    struct store *store;
-    int r = open_file(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &store, error);
+    bool wants_check;
+    struct sqlite_engine *sqlite;
+    int r = open_file(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &sqlite, error);
 
     if (r < 0)
         return r;
-    r = check_writable(store, error);
+    r = check_writable(sqlite, error);
     if (r == 0)
-        r = set_all(store, settings, ELEMENTS(settings), error);
+        r = set_all(sqlite, settings, ELEMENTS(settings), error);
     /* a migration rewrites rows, so the rows that it reads are checked first, however large they
      * are */
-    store->wants_check =
-        left_open && store_file_bytes(path) > STORE_CHECK_BYTES && store_is_current(store);
-    if (r == 0 && left_open && !store->wants_check)
-        r = check_whole(store, error);
+    wants_check =
+        left_open && sqlite_file_bytes(path) > STORE_CHECK_BYTES && sqlite_is_current(sqlite);
+    if (r == 0 && left_open && !wants_check)
+        r = check_whole(sqlite, error);
     if (r == 0)
-        r = store_migrate(store, error);
+        r = sqlite_migrate(sqlite, error);
+    if (r < 0) {
+        (void)sqlite_engine_close(sqlite);
+        return r;
+    }
+    r = give_store(sqlite, false, ret, error);
     if (r == 0)
-        r = store_prepare_all(store, error);
-    if (r < 0)
-        (void)store_free(store);
-    else
-        *ret = store;
+        (*ret)->wants_check = wants_check;
     return r;
 }
 
-char *store_read_only_uri(const char *path)
+char *sqlite_read_only_uri(const char *path)
 {
     static const char end[] = "?mode=ro&vfs=unix-none";
     size_t size = sizeof "file:" + 3 * strlen(path) + sizeof end;
@@ -206,43 +223,25 @@ char *store_read_only_uri(const char *path)
 int store_open_read_only(const char *path, struct store **ret, struct edl_error *error)
 {
     static const struct setting settings[] = { { "locking_mode", "EXCLUSIVE", "exclusive" } };
-    _cleanup_free_ char *uri = store_read_only_uri(path);
-    struct store *store;
-    int r = open_file(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &store, error);
+    _cleanup_free_ char *uri = sqlite_read_only_uri(path);
+    struct sqlite_engine *sqlite;
+    int r = open_file(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &sqlite, error);
 
     if (r < 0)
         return r;
-    store->read_only = true;
-    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    r = set_all(store, settings, ELEMENTS(settings), error);
+    (void)sqlite3_db_config(sqlite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    r = set_all(sqlite, settings, ELEMENTS(settings), error);
     if (r == 0)
-        r = check_whole(store, error);
+        r = check_whole(sqlite, error);
     if (r == 0)
-        r = store_check_newest(store, error);
+        r = sqlite_check_newest(sqlite, error);
     if (r == 0)
-        r = store_prepare_all(store, error);
-    if (r < 0)
-        (void)store_free(store);
-    else
-        *ret = store;
+        return give_store(sqlite, true, ret, error);
+    (void)sqlite_engine_close(sqlite);
     return r;
 }
 
 bool store_is_read_only(const struct store *store)
 {
     return store->read_only;
-}
-
-/* The schema's version, as it is: it stands in the first page, which is written anew. */
-int store_probe(struct store *store, struct edl_error *error)
-{
-    char text[48];
-    int r = 0;
-
-    (void)snprintf(text, sizeof text, "PRAGMA user_version = %d", store->schema_version);
-    if (sqlite3_exec(store->db, text, NULL, NULL, NULL) != SQLITE_OK)
-        r = store_error(store, "writing", error);
-    if (r == 0)
-        store->last_commit = 0;
-    return r;
 }

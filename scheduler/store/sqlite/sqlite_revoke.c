@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_revoke.c - what was taken away from people and nodes since a backup was made
+/* sqlite_revoke.c - what was taken away from people and nodes since a backup was made
  *
  * A backup brings back all that was valid when it was made. The database that it replaces knows the
  * rights that were taken away since: those that it had once, and has no more. Whether it ever had
@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/store/sqlite/sqlite_internal.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -28,7 +29,7 @@
 #define MAKE_GAPS                                                                                  \
     "CREATE TEMP TABLE gap (after_us, until_us, after_id, until_id);"                              \
     "INSERT INTO gap SELECT " STORE_KNOWN_UNTIL(                                                   \
-        "former.") ", 9223372036854775807, " STORE_LAST_TOKEN("former.") ", 9223372036854775807;"
+        "former.") ", 9223372036854775807, " SQLITE_LAST_TOKEN("former.") ", 9223372036854775807;"
 #define ADD_EPOCHS                                                                                 \
     "INSERT INTO gap SELECT known_until_us, began_wall_us, last_token, epoch << 20"                \
     " FROM former.epoch WHERE known_until_us IS NOT NULL;"
@@ -97,26 +98,27 @@ static const struct rule {
 
 /* For a log whose index is not shared, the mode comes first: the attached one takes it over, and is
  * read at once. */
-static int attach(struct store *store, const char *former, struct edl_error *error)
+static int attach(struct sqlite_engine *sqlite, const char *former, struct edl_error *error)
 {
-    _cleanup_free_ char *uri = store_read_only_uri(former);
+    _cleanup_free_ char *uri = sqlite_read_only_uri(former);
     sqlite3_stmt *statement = NULL;
     int r = 0;
 
-    if (sqlite3_exec(store->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(store->db, "ATTACH ?1 AS former", -1, &statement, NULL) != SQLITE_OK ||
+    if (sqlite3_exec(sqlite->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) !=
+            SQLITE_OK ||
+        sqlite3_prepare_v2(sqlite->db, "ATTACH ?1 AS former", -1, &statement, NULL) != SQLITE_OK ||
         sqlite3_bind_text(statement, 1, uri, -1, SQLITE_STATIC) != SQLITE_OK ||
         sqlite3_step(statement) != SQLITE_DONE)
-        r = store_error(store, "opening it", error);
+        r = engine_error(&sqlite->engine, "opening it", error);
     (void)sqlite3_finalize(statement);
     return r;
 }
 
-static int check_former(struct store *store, int *ret_schema, struct edl_error *error)
+static int check_former(struct sqlite_engine *sqlite, int *ret_schema, struct edl_error *error)
 {
-    int64_t newest = store_number(store, "PRAGMA main.user_version");
-    int64_t schema = store_number(store, "PRAGMA former.user_version");
-    int r = store_says_ok(store, "PRAGMA former.quick_check(1)", error);
+    int64_t newest = engine_number(&sqlite->engine, "PRAGMA main.user_version");
+    int64_t schema = engine_number(&sqlite->engine, "PRAGMA former.user_version");
+    int r = sqlite_says_ok(sqlite, "PRAGMA former.quick_check(1)", error);
 
     if (r < 0)
         return r;
@@ -124,70 +126,71 @@ static int check_former(struct store *store, int *ret_schema, struct edl_error *
         return edl_error_set(error, -EINVAL,
                              "it has schema %" PRId64 ", not one from %d to %" PRId64, schema,
                              SCHEMA_WITH_USERS, newest);
-    if (store_number(store, "SELECT a.applied_us = b.applied_us FROM main.schema_migration AS a"
-                            " JOIN former.schema_migration AS b USING (version)"
-                            " WHERE version = 1") != 1)
+    if (engine_number(&sqlite->engine,
+                      "SELECT a.applied_us = b.applied_us FROM main.schema_migration AS a"
+                      " JOIN former.schema_migration AS b USING (version)"
+                      " WHERE version = 1") != 1)
         return edl_error_set(error, -EINVAL, "it is another cluster's");
     *ret_schema = (int)schema;
     return 0;
 }
 
-static int apply(struct store *store, const struct rule *rule, uint64_t now_wall_us,
+static int apply(struct sqlite_engine *sqlite, const struct rule *rule, uint64_t now_wall_us,
                  store_revoked_fn fn, void *userdata, struct edl_error *error)
 {
     sqlite3_stmt *statement = NULL;
-    int step = sqlite3_prepare_v2(store->db, rule->sql, -1, &statement, NULL);
+    int step = sqlite3_prepare_v2(sqlite->db, rule->sql, -1, &statement, NULL);
     int r = 0;
 
     if (step == SQLITE_OK && sqlite3_bind_parameter_count(statement) == 1)
-        store_bind_u64(statement, 1, now_wall_us);
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)now_wall_us);
     while (step == SQLITE_OK && (step = sqlite3_step(statement)) == SQLITE_ROW) {
         if (sqlite3_column_type(statement, 0) == SQLITE_TEXT)
-            fn(rule->kind, store_column_text(statement, 0), userdata);
+            fn(rule->kind, sqlite_text(statement, 0), userdata);
         step = SQLITE_OK;
     }
     if (step != SQLITE_DONE)
-        r = store_error(store, "comparing", error);
+        r = engine_error(&sqlite->engine, "comparing", error);
     (void)sqlite3_finalize(statement);
     return r;
 }
 
-static int apply_all(struct store *store, int schema, uint64_t now_wall_us, store_revoked_fn fn,
-                     void *userdata, struct edl_error *error)
+static int apply_all(struct sqlite_engine *sqlite, int schema, uint64_t now_wall_us,
+                     store_revoked_fn fn, void *userdata, struct edl_error *error)
 {
     int r = 0;
 
-    if (sqlite3_exec(store->db, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE;" MAKE_GAPS, NULL, NULL,
+    if (sqlite3_exec(sqlite->db, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE;" MAKE_GAPS, NULL, NULL,
                      NULL) != SQLITE_OK ||
         (schema >= SCHEMA_WITH_GAPS &&
-         sqlite3_exec(store->db, ADD_EPOCHS, NULL, NULL, NULL) != SQLITE_OK))
-        r = store_error(store, "comparing", error);
+         sqlite3_exec(sqlite->db, ADD_EPOCHS, NULL, NULL, NULL) != SQLITE_OK))
+        r = engine_error(&sqlite->engine, "comparing", error);
     for (size_t i = 0; r == 0 && i < ELEMENTS(rules); i++)
-        r = apply(store, &rules[i], now_wall_us, fn, userdata, error);
-    if (r == 0 && sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-        r = store_error(store, "committing", error);
+        r = apply(sqlite, &rules[i], now_wall_us, fn, userdata, error);
+    if (r == 0 && sqlite3_exec(sqlite->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        r = engine_error(&sqlite->engine, "committing", error);
     return r;
 }
 
 int store_revoke(const char *path, const char *former, uint64_t now_wall_us, store_revoked_fn fn,
                  void *userdata, struct epoch_known *ret_known, struct edl_error *error)
 {
-    struct store store = { 0 };
+    struct sqlite_engine *sqlite;
     int schema = 0;
-    int r;
+    int r = sqlite_engine_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, &sqlite, error);
 
-    if (sqlite3_open_v2(path, &store.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL) !=
-            SQLITE_OK ||
-        sqlite3_db_config(store.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) != SQLITE_OK)
-        r = store_error(&store, path, error);
+    if (r < 0)
+        return r;
+    if (sqlite3_db_config(sqlite->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) != SQLITE_OK)
+        r = engine_error(&sqlite->engine, path, error);
     else
-        r = attach(&store, former, error);
+        r = attach(sqlite, former, error);
     if (r == 0)
-        r = check_former(&store, &schema, error);
+        r = check_former(sqlite, &schema, error);
     if (r == 0)
-        *ret_known = STORE_KNOWN(&store, "former.");
+        *ret_known = STORE_KNOWN(&sqlite->engine, "former.");
     if (r == 0)
-        r = apply_all(&store, schema, now_wall_us, fn, userdata, error);
-    (void)sqlite3_close(store.db); /* uncommitted rows are rolled back */
+        r = apply_all(sqlite, schema, now_wall_us, fn, userdata, error);
+    (void)sqlite_engine_close(sqlite); /* uncommitted rows are rolled back */
     return r;
 }
