@@ -4,17 +4,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "trainer/parameters/declaration.h"
-#include "trainer/model/model_file.h"
+#include "trainer/model/network_read.h"
 #include "trainer/network/network.h"
 #include "trainer/learn/network_learner.h"
 #include "trainer/exchange/network_servers.h"
@@ -24,57 +21,16 @@
 
 /* ---- reading ---- */
 
-/* read_param - of one without a file the start values are there already; returns whether it has one
- */
-static int read_param(const char *missing, const char *path, float *ret, size_t n,
-                      struct edl_error *error)
-{
-    int r;
-
-    if (access(path, F_OK) == -1 && errno == ENOENT && !streq(missing, "fail")) {
-        log_info("%s is missing: %s", path, missing);
-        if (streq(missing, "zero"))
-            memset(ret, 0, n * sizeof *ret);
-        return 0;
-    }
-    r = model_file_read(path, ret, n, error);
-    if (r == -ENOENT)
-        (void)edl_error_remedy(error, "load_missing_parameter_strategy=rand or zero goes on "
-                                      "without it");
-    return r < 0 ? r : 1;
-}
-
-/* A folder that is mistyped is not one whose parameters are all missing. */
-static int not_a_pass(const char *folder, const char *why, struct edl_error *error)
-{
-    (void)edl_error_set(error, -EINVAL, "--init_model_path=%s: %s", folder, why);
-    return edl_error_remedy(error, "name a saved pass: --init_model_path=DIR/pass-00000");
-}
-
 /* read_params - shared_only: those that an exchange carries */
 static int read_params(const struct network_begin *begin, bool shared_only, struct edl_error *error)
 {
-    float *const *values = network_learner_values(begin->learner);
-    uint32_t found = 0;
-    int r = 0;
+    const struct network_read read = { .network = begin->network,
+                                       .path = begin->folder,
+                                       .missing = begin->missing,
+                                       .shared_only = shared_only };
 
-    if (access(begin->folder, F_OK) == -1)
-        return not_a_pass(begin->folder, strerror(errno), error);
     network_learner_start_values(begin->learner, shared_only);
-    for (uint32_t p = 0; r >= 0 && p < begin->network->n_params; p++) {
-        const struct param_spec *spec = &begin->network->params[p].spec;
-        char path[PATH_MAX];
-
-        if (shared_only && begin->network->params[p].is_static)
-            continue;
-        if ((size_t)snprintf(path, sizeof path, "%s/%s", begin->folder, spec->name) >= sizeof path)
-            return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", begin->folder);
-        r = read_param(begin->missing, path, values[p], (size_t)spec->rows * spec->columns, error);
-        found += r > 0;
-    }
-    if (r >= 0 && found == 0 && begin->network->n_params > 0)
-        return not_a_pass(begin->folder, "no parameter of this network is there", error);
-    return MIN_OF(r, 0);
+    return network_read(&read, network_learner_values(begin->learner), error);
 }
 
 int network_begin_read(const struct network_begin *begin, struct edl_error *error)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,85 @@ int model_tar_save(const char *path, const struct model_contents *contents, stru
     }
     return name_sync(path, error);
 }
+
+/* ---- reading ---- */
+
+static int bad_member(const char *path, const char *name, const char *why, struct edl_error *error)
+{
+    return edl_error_set(error, EDL_ECORRUPT, "%s, %s: %s", path, name, why);
+}
+
+static bool read_all(struct archive *in, void *ret, size_t n)
+{
+    return archive_read_data(in, ret, n) == (la_ssize_t)n;
+}
+
+static int read_member(struct archive *in, struct archive_entry *entry, const char *path,
+                       const struct param_spec *spec, float *ret, struct edl_error *error)
+{
+    const uint64_t count = (uint64_t)spec->rows * spec->columns;
+    struct param_header header;
+
+    if (archive_entry_filetype(entry) != AE_IFREG || !read_all(in, &header, sizeof header) ||
+        header.version != 0 || header.value_bytes != sizeof(float) || header.count != count ||
+        archive_entry_size(entry) != (la_int64_t)(sizeof header + count * sizeof(float)))
+        return edl_error_set(error, EDL_ECORRUPT, "%s, %s: it is no parameter of %llu value%s",
+                             path, spec->name, (unsigned long long)count, PLURAL(count));
+    if (!read_all(in, ret, count * sizeof(float)))
+        return bad_member(path, spec->name, "it is cut off", error);
+    for (uint64_t i = 0; i < count; i++)
+        if (!isfinite(ret[i]))
+            return bad_member(path, spec->name, "a value is no number", error);
+    return 0;
+}
+
+static int read_members(struct archive *in, const char *path, const struct param_spec *const *specs,
+                        float *const *values, uint32_t n, bool *ret_found, struct edl_error *error)
+{
+    struct archive_entry *entry;
+    int status, r = 0;
+
+    while (r >= 0 && (status = archive_read_next_header(in, &entry)) != ARCHIVE_EOF) {
+        const char *name;
+
+        if (status < ARCHIVE_WARN)
+            return edl_error_set(error, EDL_ECORRUPT, "%s is no tar of a model: %s", path,
+                                 archive_error_string(in));
+        name = archive_entry_pathname(entry);
+        for (uint32_t p = 0; r >= 0 && name != NULL && p < n; p++) {
+            if (values[p] == NULL || !streq(name, specs[p]->name))
+                continue;
+            r = read_member(in, entry, path, specs[p], values[p], error);
+            ret_found[p] = r >= 0;
+        }
+    }
+    return r;
+}
+
+int model_tar_read(const char *path, const struct param_spec *const *specs, float *const *values,
+                   uint32_t n, bool *ret_found, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct archive *in;
+    int r = 0;
+
+    if (fd < 0)
+        return edl_error_errno(error, -errno, "cannot open %s", path);
+    in = archive_read_new();
+    if (in == NULL)
+        abort();
+    (void)archive_read_support_format_tar(in);
+    (void)archive_read_support_filter_gzip(in);
+    if (archive_read_open_fd(in, fd, 1 << 16) < ARCHIVE_WARN)
+        r = edl_error_set(error, EDL_ECORRUPT, "%s is no tar of a model: %s", path,
+                          archive_error_string(in));
+    if (r >= 0)
+        r = read_members(in, path, specs, values, n, ret_found, error);
+    (void)archive_read_free(in);
+    return r;
+}
+
+/* ---- what is left over ---- */
 
 /* is_temporary - of a saved pass: pass-00000.tar.tmp.123, pass-00000-001.tar.tmp.123 */
 static bool is_temporary(const char *name)
