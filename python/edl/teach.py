@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import selectors
 import signal
@@ -37,7 +38,8 @@ Predict = Callable[[Dict[str, np.ndarray]], Mapping[str, Any]]
 _MOST_STUDENTS = 1024
 _GREETING_S = 10.0
 _TELL_S = 1.0
-_PLACES = 8  # tasks that are here or on their way
+_PATIENCE_S = 2.0  # with a student that stands still while others wait, or at the end
+_LEAVING_TIMES = 5  # that patience: then nobody is waited for
 
 
 def _say(text: str) -> None:
@@ -70,7 +72,7 @@ class Teacher:
         self._welcome = _wire.welcome(model, feeds, fetches)
         self._feeds = {feed["name"]: feed for feed in feeds or []}
         self._students: List[_Student] = []
-        self._grants = Grants(_PLACES)
+        self._grants = Grants()
         self._changed = threading.Condition()
         self._queue: Deque[_Task] = deque()
         self._done: Deque[Tuple[_Task, int, List[Any]]] = deque()
@@ -82,8 +84,10 @@ class Teacher:
             end.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ, None)
         self._selector.register(listening, selectors.EVENT_READ, listening)
-        self.told = {"batches": 0, "samples": 0, "tasks": 0, "failed": 0, "busy_s": 0.0, "idle_s": 0.0, "queue": 0, "students": 0}
-        self._idle_told_s = 0.0
+        self._model = model
+        self.told = {"batches": 0, "samples": 0, "tasks": 0, "failed": 0, "busy_s": 0.0, "idle_s": 0.0}
+        self._idle_told_s = self._leaving_since_s = 0.0
+        self._told_before, self._told_at_s = dict(self.told), time.monotonic()
         self._thread = threading.Thread(target=self._run, name="edl-teach", daemon=True)
 
     # ---- the function ----
@@ -91,15 +95,14 @@ class Teacher:
     def serve(self) -> None:
         """Until it is told to stop, and has answered what it was given."""
         self._thread.start()
-        tell_at_s = time.monotonic() + _TELL_S
         while True:
             batch = self._collect()
             if batch is None:
                 break
-            self._answer(batch)
-            if time.monotonic() >= tell_at_s:
+            if batch:
+                self._answer(batch)
+            if time.monotonic() >= self._told_at_s + _TELL_S:
                 self._tell()
-                tell_at_s = time.monotonic() + _TELL_S
         with self._changed:
             self._over = True
         self._ring()
@@ -119,18 +122,23 @@ class Teacher:
             pass
 
     def _collect(self) -> Optional[List[_Task]]:
-        """What waits, of one kind, up to the largest batch; None: it is over."""
+        """What waits, of one kind, up to the largest batch; nothing: none came in time to tell of it; None: it is over."""
         began_s = time.monotonic()
         with self._changed:
+            until_s = self._told_at_s + _TELL_S
             while not self._queue and not self._error and not (self._stopping and self._all_answered()):
-                self._changed.wait(0.5)
+                left_s = until_s - time.monotonic()
+                if left_s <= 0:
+                    self.told["idle_s"] += time.monotonic() - began_s
+                    return []
+                self._changed.wait(left_s)
             if self._error is not None or not self._queue:
                 return None
             first = self._queue[0]
             until_s = time.monotonic() + self._max_wait_s
             while self._samples_of(first.key) < self._max_batch and not self._error:
                 left_s = until_s - time.monotonic()
-                if left_s <= 0 or self._grants.waiting() + self._granted() == 0:
+                if left_s <= 0 or not (self._grants.granted() or self._grants.waiting() and self._grants.free()):
                     break
                 self._changed.wait(left_s)
             batch, n = [], 0
@@ -147,11 +155,8 @@ class Teacher:
     def _samples_of(self, key: Any) -> int:
         return sum(task.n for task in self._queue if task.key == key)
 
-    def _granted(self) -> int:
-        return _PLACES - self._grants.free() - len(self._queue)
-
     def _all_answered(self) -> bool:
-        return self._grants.leaving and self._grants.free() == _PLACES
+        return self._grants.leaving and self._grants.taken() == 0
 
     def _answer(self, batch: List[_Task]) -> None:
         began_s = time.monotonic()
@@ -165,15 +170,16 @@ class Teacher:
                     raise ValueError(f"the function gives {name} of the shape {array.shape}, and was given {n} samples")
             at = 0
             for task in batch:
-                parts = _wire.tensors({name: np.ascontiguousarray(array[at : at + task.n]) for name, array in found.items()})
+                own = {name: np.ascontiguousarray(array[at : at + task.n]) for name, array in found.items()}
                 at += task.n
-                self._done.append((task, _wire.RESULT, parts))
+                why = self._not_a_number(own)
+                if why:
+                    self._fail([task], why)
+                else:
+                    self._done.append((task, _wire.RESULT, _wire.tensors(own)))
         except Exception as error:  # of the function: its student is told, and asks others
             _say(f"the function failed: {type(error).__name__}: {error}")
-            self.told["failed"] += 1
-            text = f"{type(error).__name__}: {error}".encode()[:300]
-            for task in batch:
-                self._done.append((task, _wire.FAILED, [text]))
+            self._fail(batch, f"{type(error).__name__}: {error}")
         self.told["busy_s"] += time.monotonic() - began_s
         self.told["batches"] += 1
         self.told["samples"] += n
@@ -183,13 +189,32 @@ class Teacher:
             self._idle_told_s = self.told["idle_s"]
         self._ring()
 
+    def _fail(self, tasks: List[_Task], why: str) -> None:
+        self.told["failed"] += len(tasks)
+        for task in tasks:
+            self._done.append((task, _wire.FAILED, [why.encode()[:300]]))
+
+    def _not_a_number(self, values: Mapping[str, np.ndarray]) -> str:
+        for name, array in values.items():
+            if array.dtype.kind == "f" and np.isnan(array).any():
+                return f"{name} of the model {self._model} is NaN, of sample {int(np.argwhere(np.isnan(array))[0][0])}"
+        return ""
+
     def _tell(self) -> None:
+        """By the names that edl-teacher(1) has."""
+        now_s, before = time.monotonic(), self._told_before
+        period_s = max(now_s - self._told_at_s, 1e-9)
+        new = {name: value - before[name] for name, value in self.told.items()}
+        self._told_before, self._told_at_s = dict(self.told), now_s
         if not in_job():
             return
-        whole_s = self.told["busy_s"] + self.told["idle_s"]
-        edl.progress(batches=self.told["batches"], samples=self.told["samples"], queue=len(self._queue) + self._grants.waiting(),
-                     students=len(self._students), busy=round(self.told["busy_s"] / whole_s, 3) if whole_s else 0.0,
-                     batch=round(self.told["samples"] / max(1, self.told["batches"]), 1))
+        with self._changed:
+            queue, students = len(self._queue) + self._grants.waiting(), sum(student.stage == "ready" for student in self._students)
+        edl.progress(queue_tasks=queue, busy_share=round(min(1.0, new["busy_s"] / period_s), 4),
+                     batch_mean=round(new["samples"] / new["batches"], 1) if new["batches"] else 0.0,
+                     tasks_per_s=round(new["tasks"] / period_s, 2), samples_per_s=round(new["samples"] / period_s, 2), students=students,
+                     tasks=self.told["tasks"], batches=self.told["batches"], samples=self.told["samples"], failed=self.told["failed"],
+                     model=self._model[:100], leaving=self._grants.leaving)
 
     # ---- the connections ----
 
@@ -212,7 +237,7 @@ class Teacher:
         self._begin_to_leave()
         self._send_answers()
         self._give()
-        for key, _events in self._selector.select(_GREETING_S if len(self._students) else None):
+        for key, _events in self._selector.select(self._patient_for_s()):
             if key.data is None:
                 try:
                     while self._woken.recv(4096):
@@ -223,13 +248,34 @@ class Teacher:
                 self._accept()
             else:
                 self._serve_student(key.data)
-        for student in [student for student in self._students if student.stage != "ready"]:
-            if time.monotonic() - student.since_s > _GREETING_S:
-                self._drop(student, "it does not greet")
+        for student in list(self._students):
+            due_s, why = self._due_s(student)
+            if time.monotonic() >= due_s:
+                self._drop(student, why)
+
+    def _due_s(self, student: _Student) -> Tuple[float, str]:
+        """When it has taken too long. One that keeps credit and sends nothing stands still: others give back what they have no task for."""
+        if student.link is None or student.stage != "ready":
+            return student.since_s + _GREETING_S, "it does not greet"
+        moved_s, leaving = student.link.moved_s, self._grants.leaving
+        if leaving:
+            moved_s = min(max(moved_s, self._leaving_since_s), self._leaving_since_s + _LEAVING_TIMES * _PATIENCE_S)
+        with self._changed:
+            keeps = self._grants.credit(student) > 0 and (leaving or not self._grants.free() and self._grants.waiting() > 0)
+        if keeps:
+            return moved_s + _PATIENCE_S, "it has credit and sends no task"
+        if leaving and student.link.wants_write:
+            return moved_s + _PATIENCE_S, "it does not read its answers"
+        return math.inf, ""
+
+    def _patient_for_s(self) -> Optional[float]:
+        due_s = min((self._due_s(student)[0] for student in self._students), default=math.inf)
+        return None if due_s == math.inf else max(0.0, due_s - time.monotonic())
 
     def _begin_to_leave(self) -> None:
         if not self._stopping or self._grants.leaving:
             return
+        self._leaving_since_s = time.monotonic()
         with self._changed:
             self._grants.leaving = True
             self._changed.notify_all()
@@ -297,6 +343,8 @@ class Teacher:
         except Closed as error:
             self._drop(student, str(error))
             return
+        with self._changed:
+            self._grants.blocked(student, student.link.wants_write)
         writes = selectors.EVENT_WRITE if student.link.wants_write else 0
         self._selector.modify(student.link.socket, selectors.EVENT_READ | writes, student)
 
@@ -335,7 +383,9 @@ class Teacher:
             self._grants.answered(student)
             student.link.put(_wire.FAILED, number.to_bytes(8, "little"), why.encode()[:300])
             return
-        self._queue.append(_Task(student, number, values))
+        task = _Task(student, number, values)
+        self._queue.append(task)
+        self._grants.sized(task.n, self._max_batch)
 
     def _fits(self, body: memoryview) -> Tuple[str, Dict[str, np.ndarray]]:
         values = _wire.read_tensors(body[8:])

@@ -204,6 +204,22 @@ class Histories(unittest.TestCase):
             grants.came("d")
             grants.took("d")
 
+    def test_places_are_two_batches(self) -> None:
+        grants = Grants()
+        for samples, batch, places in ((4, 64, 33), (1000, 64, 4), (1, 65536, 256)):
+            for _ in range(200):
+                grants.sized(samples, batch)
+            self.assertAlmostEqual(grants.free(), places, delta=1)
+
+    def test_who_does_not_read_gets_no_credit(self) -> None:
+        grants = Grants(4)
+        grants.came("a")
+        grants.offered("a", 4)
+        grants.blocked("a", True)
+        self.assertEqual(grants.give(), [])
+        grants.blocked("a", False)
+        self.assertEqual(grants.give(), [("a", 4)])
+
     def test_rows_of_the_balance(self) -> None:
         """No teacher without a student, and no student with all of many (C6 of the seed's balance server gives 32, 1, 1, 8 and leaves
         teachers idle)."""
@@ -320,6 +336,39 @@ class Readers(unittest.TestCase):
         self.assertTrue(all(float(p) == 2 * float(x) + 1 for x, _label, p in samples))
         self.assertEqual([label for _x, label, _p in samples], [i for i in range(24) for _ in range(8)] + [24, 24])
 
+    def still(self, teacher: Started) -> socket.socket:
+        """A student that has all credit, and sends nothing."""
+        one = socket.create_connection(("127.0.0.1", teacher.port))
+        self.addCleanup(one.close)
+        one.settimeout(DEADLINE_S)
+        file = one.makefile("rb")
+        self.addCleanup(file.close)
+        nonce = os.urandom(32)
+
+        def hear(kind: int) -> bytes:
+            found, size = _wire.header(file.read(16))
+            self.assertEqual(found, kind)
+            return file.read(size)
+
+        one.sendall(joined(_wire.frame(_wire.HELLO, _wire.hello(nonce, "still"))))
+        other = hear(_wire.CHALLENGE)[:32]
+        one.sendall(joined(_wire.frame(_wire.PROOF, _wire.proof(b"", "student", nonce, other))))
+        hear(_wire.WELCOME)
+        one.sendall(joined(_wire.frame(_wire.OFFER, (1000).to_bytes(4, "little"))))
+        hear(_wire.CREDIT)
+        return one
+
+    def test_who_stands_still_holds_up_nobody(self) -> None:
+        """Neither another student nor the end."""
+        teacher = self.teacher()
+        self.still(teacher)
+        reader = self.reader(teacher)
+        reader.set_sample_list_generator(batches)
+        self.check(list(reader()))
+        self.still(teacher)
+        self.assertEqual(teacher.end(), 0)
+        self.assertTrue(any("it has credit and sends no task" in line for line in teacher.rest), teacher.rest)
+
     def test_in_order_and_once_while_teachers_die(self) -> None:
         """49 tasks, 194 samples, 25 batches in order, 300 epochs; teachers are killed, stopped, and come."""
         draw = random.Random(7)
@@ -392,7 +441,7 @@ class Readers(unittest.TestCase):
 
     def test_what_is_wrong_is_named(self) -> None:
         self.fails("raises", NoAnswer, "RuntimeError: it is broken")
-        self.fails("no_number", NoAnswer, "p has a value that is no number")
+        self.fails("no_number", NoAnswer, "p of the model taught:no_number is NaN, of sample 0")
         self.fails("too_few", NoAnswer, r"gives p of the shape \(1,\), and was given")
         self.fails("double", Refused, r"has no q; it predicts p", predicts=["q"])
         self.fails("double", Refused, r"wants x, and ins of this reader are y, label", ins=["y", "label"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections import deque
 from typing import Any, Deque, Iterator, List, Tuple
 
@@ -24,6 +25,7 @@ class Link:
         self.socket = connected
         self._in = bytearray()
         self._out: Deque[memoryview] = deque()
+        self.moved_s = time.monotonic()  # when the last byte came or went
         for level, option, value in _KEEPALIVE:
             connected.setsockopt(level, option, value)
         connected.setblocking(False)
@@ -46,6 +48,7 @@ class Link:
                 return
             except OSError as error:
                 raise Closed(str(error)) from None
+            self.moved_s = time.monotonic()
             while n > 0:
                 first = self._out.popleft()
                 if n < len(first):
@@ -62,6 +65,7 @@ class Link:
             raise Closed(str(error)) from None
         if not piece:
             raise Closed("the connection was closed")
+        self.moved_s = time.monotonic()
         self._in += piece
 
     def frames(self, most: int) -> Iterator[Tuple[int, memoryview]]:
