@@ -86,7 +86,7 @@ static const int promised[] = {
     -EPROTO, -E2BIG,  -EAGAIN, -ENOSPC, -EREMOTEIO, -EIO,
 };
 
-static int outside_code(int code)
+int client_outside_code(int code)
 {
     static const struct {
         int code, outside;
@@ -122,7 +122,7 @@ int client_result(struct edl_client *client, int code)
     (void)snprintf(client->text, sizeof client->text, "%s%s%s", error->text,
                    error->remedy[0] != '\0' ? ": " : "", error->remedy);
     client->error = (struct edl_error){ 0 };
-    return outside_code(code);
+    return client_outside_code(code);
 }
 
 int client_refuse(struct edl_client *client, int code, const char *what)

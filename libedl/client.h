@@ -46,6 +46,9 @@ struct edl_client {
 /* client_result - code as it is told outside: a negative errno; keeps the error's words */
 int client_result(struct edl_client *client, int code);
 
+/* client_outside_code - as it is told outside, without words */
+int client_outside_code(int code);
+
 /* client_refuse - client_result of an argument that cannot be */
 int client_refuse(struct edl_client *client, int code, const char *what);
 

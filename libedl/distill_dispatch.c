@@ -184,19 +184,19 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* late_after_us - NEVER_US: too few answers are known */
 static uint64_t late_after_us(struct distill_dispatch *dispatch)
 {
     uint64_t sorted_us[DISTILL_KNOWN_MOST];
     size_t n = dispatch->n_known;
+    bool few = n < DISTILL_KNOWN_LEAST;
 
-    if (n < DISTILL_KNOWN_LEAST)
-        return NEVER_US;
+    if (n == 0)
+        return DISTILL_LATE_UNKNOWN_US;
     if (dispatch->late_us == 0) {
         memcpy(sorted_us, dispatch->known_us, n * sizeof sorted_us[0]);
         qsort(sorted_us, n, sizeof sorted_us[0], by_size);
-        dispatch->late_us =
-            MAX_OF(DISTILL_LATE_TIMES * sorted_us[95 * (n - 1) / 100], DISTILL_LATE_LEAST_US);
+        dispatch->late_us = MAX_OF(DISTILL_LATE_TIMES * sorted_us[few ? n - 1 : 95 * (n - 1) / 100],
+                                   few ? DISTILL_LATE_FEW_US : DISTILL_LATE_LEAST_US);
     }
     return dispatch->late_us;
 }
@@ -213,7 +213,7 @@ static uint64_t asked_last_us(const struct distill_task *task)
 
 static bool is_late(const struct distill_task *task, uint64_t now_us, uint64_t late_us)
 {
-    return late_us != NEVER_US && now_us - asked_last_us(task) >= late_us;
+    return now_us - asked_last_us(task) >= late_us;
 }
 
 static bool has_failed_it(const struct distill_task *task, uint32_t teacher)
@@ -224,24 +224,31 @@ static bool has_failed_it(const struct distill_task *task, uint32_t teacher)
     return false;
 }
 
-/* best_for - of the teachers with credit one that has not failed it, then the one with the most */
+/* others_left - a teacher is there that has not failed it */
+static bool others_left(const struct distill_dispatch *dispatch, const struct distill_task *task)
+{
+    for (size_t i = 0; i < dispatch->n_teachers; i++)
+        if (!has_failed_it(task, dispatch->teachers[i].teacher))
+            return true;
+    return false;
+}
+
+/* best_for - of the teachers with credit the one with the most. One that has failed it gets it
+ * again only where no other is left: who fails is quick, and would fail it three times. */
 static struct distill_credit *best_for(const struct distill_dispatch *dispatch,
                                        const struct distill_task *task)
 {
+    bool others = task->n_failures > 0 && others_left(dispatch, task);
     struct distill_credit *best = NULL;
-    bool best_failed = false;
 
     for (size_t i = 0; i < dispatch->n_teachers; i++) {
         struct distill_credit *one = &dispatch->teachers[i];
-        bool failed = has_failed_it(task, one->teacher);
 
-        if (one->n == 0 || at_find(task, one->teacher) != NULL)
+        if (one->n == 0 || at_find(task, one->teacher) != NULL ||
+            (others && has_failed_it(task, one->teacher)))
             continue;
-        if (best == NULL || (best_failed && !failed) ||
-            (best_failed == failed && one->n > best->n)) {
+        if (best == NULL || one->n > best->n)
             best = one;
-            best_failed = failed;
-        }
     }
     return best;
 }
@@ -271,21 +278,36 @@ static struct distill_task *next_late(struct distill_dispatch *dispatch, uint64_
     return NULL;
 }
 
+/* next_waiting - the first of the queue that a teacher can have; NULL: none */
+static struct distill_task *next_waiting(struct distill_dispatch *dispatch,
+                                         struct distill_credit **ret_teacher)
+{
+    struct distill_task *task;
+
+    DL_FOREACH(dispatch->queue, task)
+    {
+        *ret_teacher = best_for(dispatch, task);
+        if (*ret_teacher != NULL || task->n_failures == 0)
+            return *ret_teacher != NULL ? task : NULL; /* no other can have less of a choice */
+    }
+    return NULL;
+}
+
 bool distill_next_send(struct distill_dispatch *dispatch, uint64_t now_us, uint32_t *ret_teacher,
                        uint64_t *ret_task)
 {
-    struct distill_task *task = dispatch->queue;
-    struct distill_credit *teacher = task != NULL ? best_for(dispatch, task) : NULL;
+    struct distill_credit *teacher = NULL;
+    struct distill_task *task = next_waiting(dispatch, &teacher);
 
-    if (task == NULL) {
-        task = next_late(dispatch, now_us, &teacher);
-        dispatch->n_repeats += task != NULL;
-    } else if (teacher != NULL) {
+    if (task != NULL) {
         DL_DELETE(dispatch->queue, task);
         dispatch->n_waiting--;
         DL_APPEND(dispatch->out, task);
+    } else {
+        task = next_late(dispatch, now_us, &teacher);
+        dispatch->n_repeats += task != NULL;
     }
-    if (task == NULL || teacher == NULL)
+    if (task == NULL)
         return false;
     task_send(task, teacher, now_us);
     *ret_teacher = teacher->teacher;
@@ -304,15 +326,14 @@ bool distill_next_spare(struct distill_dispatch *dispatch, struct distill_credit
     return false;
 }
 
-uint64_t distill_next_late_us(struct distill_dispatch *dispatch)
+uint64_t distill_next_late_us(struct distill_dispatch *dispatch, uint64_t now_us)
 {
     uint64_t late_us = late_after_us(dispatch), first_us = NEVER_US;
     const struct distill_task *task;
 
-    if (late_us == NEVER_US || dispatch->n_teachers < 2)
-        return NEVER_US;
     DL_FOREACH(dispatch->out, task)
-    first_us = MIN_OF(first_us, asked_last_us(task) + late_us);
+    if (dispatch->n_teachers > 1 && !is_late(task, now_us, late_us))
+        first_us = MIN_OF(first_us, asked_last_us(task) + late_us);
     return first_us;
 }
 

@@ -4,7 +4,8 @@
  * A teacher gives credit for as many tasks as it has room for, and a task goes to a teacher with
  * credit. So a fast teacher gets more tasks, and nobody asks a teacher whether it is free. A task
  * without an answer after four times the 95th percentile goes to another teacher as well, and the
- * first answer counts. Tasks of a teacher that is gone go to others, before all younger ones.
+ * first answer counts. Before any answer is known it is late after ten seconds. Tasks of a
+ * teacher that is gone go to others, before all younger ones.
  *
  * The caller says what happened and when, and names tasks by rising numbers. */
 #pragma once
@@ -15,11 +16,14 @@
 
 enum {
     DISTILL_LATE_TIMES = 4,
-    DISTILL_KNOWN_LEAST = 20, /* answers, before any task is late */
+    DISTILL_KNOWN_LEAST = 20, /* answers, before they tell when a task is late */
     DISTILL_KNOWN_MOST = 400,
     DISTILL_TRIES = 3 /* teachers that could not answer a task */
 };
 #define DISTILL_LATE_LEAST_US UINT64_C(200000)
+/* while no answer is known; and four times the longest, but this at least, while there are few */
+#define DISTILL_LATE_UNKNOWN_US UINT64_C(10000000)
+#define DISTILL_LATE_FEW_US UINT64_C(1000000)
 
 struct distill_task;
 
@@ -69,8 +73,8 @@ bool distill_next_send(struct distill_dispatch *dispatch, uint64_t now_us, uint3
 /* distill_next_spare - true: so much credit is given back, as nothing waits; until it is false */
 bool distill_next_spare(struct distill_dispatch *dispatch, struct distill_credit *ret);
 
-/* distill_next_late_us - when a task is late next; NEVER_US: none can be */
-uint64_t distill_next_late_us(struct distill_dispatch *dispatch);
+/* distill_next_late_us - when a task is late that is not yet; NEVER_US: none will be */
+uint64_t distill_next_late_us(struct distill_dispatch *dispatch, uint64_t now_us);
 
 /* distill_offers - tasks that want credit of this teacher: those that wait, and the late ones that
  * it does not have itself (it would give credit for them again and again, in vain) */

@@ -9,6 +9,7 @@
 
 #include "libedl/client.h"
 #include "shared/cleanup.h"
+#include "shared/hex.h"
 #include "shared/macro.h"
 
 #define PORTS_MAX 1024
@@ -111,8 +112,7 @@ int peers_read(const json_t *list, struct edl_peer **ret, size_t *ret_n)
 
 /* ---- the processes of a role ---- */
 
-/* check_name - it becomes part of a path */
-static bool name_valid(const char *name)
+bool service_name_valid(const char *name)
 {
     size_t n = strlen(name);
 
@@ -141,7 +141,7 @@ int edl_hosts_of(struct edl_client *client, const char *role, struct edl_hosts *
     json_t *answer = NULL;
     int r;
 
-    if (!name_valid(role))
+    if (!service_name_valid(role))
         return client_refuse(client, -EINVAL, "that cannot be the name of a role");
     (void)snprintf(path, sizeof path, "/jobs/self/hosts?role=%s", role);
     r = client_ask(client, "GET", path, NULL, &answer);
@@ -176,9 +176,8 @@ struct look_up {
     struct edl_service *found;
 };
 
-static int read_service(const json_t *answer, void *userdata, struct edl_error *error)
+int service_read(const json_t *answer, struct edl_service **ret, struct edl_error *error)
 {
-    struct look_up *look_up = userdata;
     const char *name = json_string_value(json_object_get(answer, "service"));
     struct edl_service *service = xcalloc(1, sizeof *service);
     struct edl_peer *peers = NULL;
@@ -191,6 +190,18 @@ static int read_service(const json_t *answer, void *userdata, struct edl_error *
     }
     service->peers = peers;
     service->name = xstrdup(name);
+    *ret = service;
+    return 0;
+}
+
+static int read_service(const json_t *answer, void *userdata, struct edl_error *error)
+{
+    struct look_up *look_up = userdata;
+    struct edl_service *service = NULL;
+    int r = service_read(answer, &service, error);
+
+    if (r < 0)
+        return r;
     if (look_up->known != NULL && look_up->known->version == service->version) {
         (void)edl_service_free(service);
         return CLIENT_NO_NEWS;
@@ -223,7 +234,7 @@ int edl_service_find(struct edl_client *client, const char *name, const struct e
                                 .userdata = &look_up };
     int r;
 
-    if (!name_valid(name))
+    if (!service_name_valid(name))
         return client_refuse(client, -EINVAL, "that cannot be the name of a service");
     if (known != NULL)
         (void)snprintf(path, sizeof path, "/services/%s?after=%" PRIu64 "&", name, known->version);
@@ -234,5 +245,23 @@ int edl_service_find(struct edl_client *client, const char *name, const struct e
         *ret = look_up.found;
     if (r == -ETIMEDOUT && known != NULL)
         r = 0;
+    return client_result(client, r);
+}
+
+int edl_service_secret(struct edl_client *client, const char *name, uint8_t ret[EDL_SECRET_BYTES])
+{
+    char path[NAME_BYTES_MAX + 64];
+    json_t *answer = NULL;
+    const char *text;
+    int r;
+
+    if (!service_name_valid(name))
+        return client_refuse(client, -EINVAL, "that cannot be the name of a service");
+    (void)snprintf(path, sizeof path, "/services/%s/secret", name);
+    r = client_ask(client, "GET", path, NULL, &answer);
+    text = json_string_value(json_object_get(answer, "secret"));
+    if (r == 0 && (text == NULL || hex_decode(text, EDL_SECRET_BYTES, ret) < 0))
+        r = client_answer_bad(path, &client->error);
+    json_decref(answer);
     return client_result(client, r);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "libedl/edl/edl.h"
 
@@ -18,3 +19,11 @@ int number_read(const json_t *object, const char *key, uint64_t *ret);
 
 /* port_read - 0 with what is a port, else -EINVAL */
 int port_read(const json_t *value, uint16_t *ret);
+
+struct edl_error;
+
+/* service_read - *ret is the caller's; an answer that is no service is an error */
+int service_read(const json_t *answer, struct edl_service **ret, struct edl_error *error);
+
+/* service_name_valid - or the name of a role: it becomes part of a path */
+bool service_name_valid(const char *name);

@@ -534,6 +534,120 @@ EDL_API int edl_service_find(struct edl_client *client, const char *name,
                              struct edl_service **ret);
 EDL_API struct edl_service *edl_service_free(struct edl_service *service);
 
+/* edl_service_secret - 32 bytes that the processes of a service know, and those of its user's other
+ * jobs: what teachers and students prove to each other. -EACCES: the service is another user's. */
+EDL_API int edl_service_secret(struct edl_client *client, const char *name,
+                               uint8_t ret[EDL_SECRET_BYTES]);
+
+/* ---- distillation: what teachers predict of a program's own data ---- */
+
+/* A student feeds its batches, and gets each of them back in the order that they were fed, with
+ * what teachers predict of its samples. Teachers come and go: no batch is lost, and none comes
+ * twice. While there is no teacher at all the student waits, and says so on its standard error.
+ *
+ *     edl_distill_open(client, &options, &distill);
+ *     for (;;) {
+ *         while (more && edl_distill_has_room(distill))
+ *             ...     edl_distill_feed(distill, fields), or more = 0
+ *         if (edl_distill_next(distill, EDL_FOREVER, &batch) != 1)
+ *             break;
+ *         ...         trains with batch->fields and batch->predictions
+ *         edl_distill_batch_free(batch);
+ *     }
+ *     edl_distill_close(distill);
+ *
+ * No thread is started. */
+struct edl_distill;
+
+enum edl_type {
+    EDL_FLOAT32,
+    EDL_FLOAT64,
+    EDL_INT32,
+    EDL_INT64,
+    EDL_UINT8,
+    EDL_FLOAT16,
+    EDL_INT8,
+    EDL_INT16,
+    EDL_BOOL
+};
+
+#define EDL_DIMENSIONS_MAX 8
+
+struct edl_tensor {
+    const char *name;
+    enum edl_type type;
+    uint32_t n_dimensions; /* at least 1: the first is that of the samples */
+    uint64_t dimensions[EDL_DIMENSIONS_MAX];
+    const void *values; /* row by row, without gaps */
+};
+
+struct edl_distill_options {
+    const char *teachers; /* HOST:PORT, with commas between several; names of machines are looked up
+                             once, in edl_distill_open. NULL: those of the service */
+    const char *service;  /* JOB or JOB.ROLE; NULL, without teachers: as EDL_TEACHER says */
+    const char *const *ins; /* names of the fields of a batch */
+    uint64_t n_ins;
+    const char *const *predicts; /* names of what teachers are asked for */
+    uint64_t n_predicts;
+    uint64_t teacher_batch; /* samples of one task for a teacher; 0: 1 */
+    uint64_t require; /* so many teachers one student talks to at least, if they are there; more
+                         where a teacher would have no student; 0: 1 */
+    /* say - what a person should know, a line without its end; NULL: it goes to standard error */
+    void (*say)(void *userdata, const char *line);
+    void *userdata; /* of it */
+};
+
+struct edl_distill_batch {
+    uint64_t number; /* from 0, in the order that they were fed */
+    uint64_t n_samples;
+    const struct edl_tensor *fields; /* as they were fed */
+    uint64_t n_fields;
+    const struct edl_tensor *predictions; /* in the order of predicts */
+    uint64_t n_predictions;
+};
+
+/* edl_distill_open - client: of a process of a job, borrowed; NULL: with fixed teachers alone
+ * Options are copied. *ret is there whatever is returned, for edl_distill_error and
+ * edl_distill_close. The environment may name a file with a secret of fixed teachers:
+ * EDL_TEACHER_SECRET_FILE. -EINVAL: as edl_distill_error says. */
+EDL_API int edl_distill_open(struct edl_client *client, const struct edl_distill_options *options,
+                             struct edl_distill **ret);
+/* edl_distill_close - NULL is fine; returns NULL. Batches live on. */
+EDL_API struct edl_distill *edl_distill_close(struct edl_distill *distill);
+
+/* edl_distill_error - what was wrong with the last call that failed; never NULL */
+EDL_API const char *edl_distill_error(const struct edl_distill *distill);
+
+/* edl_distill_has_room - 1: a batch would be taken; 0: get one first. Tasks on their way are
+ * bounded by two for each teacher, and two more, but for those of one batch. */
+EDL_API int edl_distill_has_room(const struct edl_distill *distill);
+
+/* edl_distill_feed - a batch: as many tensors as there are ins, in their order, which have the same
+ * number of samples. They are copied. 0; -EAGAIN: there is no room; -EINVAL */
+EDL_API int edl_distill_feed(struct edl_distill *distill, const struct edl_tensor *fields);
+
+/* edl_distill_next - 1: *ret is the next batch, the caller's; 0: all that were fed have been given;
+ * -ETIMEDOUT: not yet. -EINVAL: no teacher fits, or teachers have different models; -EREMOTEIO:
+ * three teachers could not answer; another error: the service cannot be asked for. After an error
+ * the student is over. */
+EDL_API int edl_distill_next(struct edl_distill *distill, uint64_t timeout_us,
+                             struct edl_distill_batch **ret);
+EDL_API struct edl_distill_batch *edl_distill_batch_free(struct edl_distill_batch *batch);
+
+/* edl_distill_fd - for a program with a poll loop of its own: it is readable when edl_distill_next
+ * with a timeout of 0 has something to do, which may be no batch yet. Ask until it gives none, then
+ * poll. The same descriptor for the life of the student. */
+EDL_API int edl_distill_fd(const struct edl_distill *distill);
+
+struct edl_distill_counts {
+    uint64_t teachers; /* that are connected now */
+    uint64_t tasks, answers;
+    uint64_t repeats;   /* tasks that went to another teacher as they were late */
+    uint64_t waited_us; /* of the program, in edl_distill_next */
+};
+
+EDL_API void edl_distill_count(const struct edl_distill *distill, struct edl_distill_counts *ret);
+
 /* ---- what others are to know ---- */
 
 /* edl_progress - how far this process is, for `edl show`: a JSON object of at most 16 numbers,

@@ -47,7 +47,7 @@ TEST(test_a_late_task_goes_to_another_teacher)
     distill_credited(&dispatch, 2, 1);
     assert_sends_nothing(&dispatch, now_us + 300000);
     assert_int_equal(distill_offers(&dispatch, 2, now_us + 300000), 0);
-    assert_int_equal(distill_next_late_us(&dispatch), now_us + 400000);
+    assert_int_equal(distill_next_late_us(&dispatch, now_us), now_us + 400000);
     assert_int_equal(distill_offers(&dispatch, 2, now_us + 400000), 1);
     assert_int_equal(distill_offers(&dispatch, 1, now_us + 400000), 0); /* it has that task */
     distill_credited(&dispatch, 1, 5);
@@ -57,6 +57,27 @@ TEST(test_a_late_task_goes_to_another_teacher)
     assert_false(distill_answered(&dispatch, 1, 30, now_us + 600000));
     assert_int_equal(dispatch.n_repeats, 1);
     assert_int_equal(distill_n_tasks(&dispatch), 0);
+    distill_dispatch_clear(&dispatch);
+}
+
+TEST(test_what_is_late_before_much_is_known)
+{
+    struct distill_dispatch dispatch = { 0 };
+    uint64_t now_us = 5 * USEC_PER_SEC;
+
+    distill_teacher_came(&dispatch, 1);
+    distill_teacher_came(&dispatch, 2);
+    distill_credited(&dispatch, 1, 2);
+    distill_task_add(&dispatch, 0);
+    distill_task_add(&dispatch, 1);
+    assert_sends(&dispatch, now_us, 1, 0);
+    assert_sends(&dispatch, now_us, 1, 1);
+    assert_int_equal(distill_next_late_us(&dispatch, now_us), now_us + 10 * USEC_PER_SEC);
+    assert_true(distill_answered(&dispatch, 1, 0, now_us + 20000));
+    assert_int_equal(distill_next_late_us(&dispatch, now_us), now_us + USEC_PER_SEC);
+    assert_int_equal(distill_next_late_us(&dispatch, now_us + USEC_PER_SEC), NEVER_US);
+    distill_credited(&dispatch, 2, 1);
+    assert_sends(&dispatch, now_us + USEC_PER_SEC, 2, 1);
     distill_dispatch_clear(&dispatch);
 }
 
@@ -93,9 +114,19 @@ TEST(test_a_task_that_failed_goes_to_another_until_three_have)
     assert_sends(&dispatch, 0, 1, 7); /* the most credit */
     assert_true(distill_failed(&dispatch, 1, 7));
     assert_true(distill_failed(&dispatch, 1, 7)); /* said twice counts once */
+    distill_task_add(&dispatch, 8);
     assert_sends(&dispatch, 0, 2, 7);
+    assert_sends(&dispatch, 0, 1, 8);
+    assert_true(distill_failed(&dispatch, 1, 8));
+    distill_task_add(&dispatch, 9);
+    assert_sends(&dispatch, 0, 1, 9); /* 8 waits for the other, and holds nobody up */
+    assert_sends_nothing(&dispatch, 0);
+    assert_true(distill_answered(&dispatch, 1, 9, 1));
+    distill_credited(&dispatch, 2, 1);
+    assert_sends(&dispatch, 0, 2, 8);
+    assert_true(distill_answered(&dispatch, 2, 8, 1));
     assert_true(distill_failed(&dispatch, 2, 7));
-    assert_sends(&dispatch, 0, 1, 7); /* no other has credit */
+    assert_sends(&dispatch, 0, 1, 7); /* no other is left */
     assert_false(distill_failed(&dispatch, 1, 7));
     distill_dispatch_clear(&dispatch);
 }
