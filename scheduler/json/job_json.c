@@ -187,9 +187,56 @@ static uint64_t lasted_us(const struct job *job)
     return job->started_wall_us != 0 ? end_us - MIN_OF(job->started_wall_us, end_us) : 0;
 }
 
+#define TRIAL_VARIABLE "EDL_TRIAL"
+#define TRIAL_BYTES_MAX 8192
+#define TRIAL_PARAMETERS "parameters"
+
+static bool is_scalar(const json_t *value)
+{
+    return json_is_string(value) || json_is_number(value) || json_is_boolean(value);
+}
+
+/* is_trial - as `edl search` writes it: its owner may have written anything */
+static bool is_trial(json_t *value)
+{
+    json_t *parameters = json_object_get(value, TRIAL_PARAMETERS), *part;
+    const char *name;
+
+    if (!json_is_object(parameters) || !json_is_string(json_object_get(value, "search")) ||
+        !json_is_integer(json_object_get(value, "trial")))
+        return false;
+    json_object_foreach(value, name, part)
+    {
+        if (part != parameters && !is_scalar(part))
+            return false;
+    }
+    json_object_foreach(parameters, name, part)
+    {
+        if (!is_scalar(part))
+            return false;
+    }
+    return true;
+}
+
+/* trial_to_json - which trial of a search it is; NULL: of none. Its values stand in its command as
+ * well, which everybody sees. */
+static json_t *trial_to_json(const struct job_spec *spec)
+{
+    json_t *value = NULL;
+
+    for (size_t i = 0; i < spec->n_env && value == NULL; i++)
+        if (streq(spec->env[i].name, TRIAL_VARIABLE) &&
+            strnlen(spec->env[i].value, TRIAL_BYTES_MAX) < TRIAL_BYTES_MAX)
+            value = json_loads(spec->env[i].value, JSON_REJECT_DUPLICATES, NULL);
+    if (value != NULL && is_trial(value))
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
 json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
 {
-    json_t *object = json_object(), *steps;
+    json_t *object = json_object(), *steps, *trial = trial_to_json(job->spec);
     struct usage usage;
 
     set_u64(object, "id", job->id);
@@ -217,6 +264,8 @@ json_t *job_to_json(const struct job *job, const char *policy, bool with_spec)
     steps = job_steps_to_json(job);
     if (steps != NULL)
         (void)json_object_set_new(object, "steps", steps);
+    if (trial != NULL)
+        (void)json_object_set_new(object, "trial", trial);
     if (with_spec)
         (void)json_object_set_new(object, "spec", shown_document(job->spec));
     return object;
