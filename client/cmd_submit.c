@@ -10,8 +10,8 @@
 #include "client/interrupt.h"
 #include "client/job_command.h"
 #include "client/job_exit.h"
-#include "client/job_folder.h"
 #include "client/job_input.h"
+#include "client/job_place.h"
 #include "client/job_view.h"
 #include "client/job_words.h"
 #include "client/json_read.h"
@@ -20,7 +20,6 @@
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
-#include "client/workspace_send.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -169,16 +168,9 @@ static int follow(struct server *server, const json_t *accepted,
     return job_exit_status(server, job);
 }
 
-/* What became of the folder of a command. */
-struct placed {
-    struct workspace_sent sent;
-    const char *upload; /* the folder that was sent; NULL: none */
-    bool everywhere;    /* each node that may run the job has the folder */
-};
-
 static int submit_text(struct server *server, const struct invocation *invocation, const char *file,
                        const char *text, size_t size, const char *workspace,
-                       const struct placed *placed)
+                       const struct job_placed *placed)
 {
     const struct submit_options *options = invocation->options;
     _cleanup_json_ json_t *accepted = NULL;
@@ -201,7 +193,7 @@ static int submit_text(struct server *server, const struct invocation *invocatio
 
 static int submit_file(struct server *server, const struct invocation *invocation, const char *path)
 {
-    static const struct placed placed; /* the document says where it runs */
+    static const struct job_placed placed; /* the document says where it runs */
     _cleanup_free_ char *text = NULL;
     struct edl_error error = { 0 };
     size_t size = 0;
@@ -211,75 +203,15 @@ static int submit_file(struct server *server, const struct invocation *invocatio
     return submit_text(server, invocation, path, text, size, NULL, &placed);
 }
 
-/* send - a folder, with the program and the script that it may run; asked: by its name */
-static int send(struct server *server, const struct option_words *arguments, const char *folder,
-                bool asked, struct workspace_sent *ret)
-{
-    const char *const wanted[WORKSPACE_WANTED_MAX] = { arguments->rest[0], arguments->n_rest > 1
-                                                                               ? arguments->rest[1]
-                                                                               : NULL };
-    char bytes[32];
-    int status;
-
-    if (asked)
-        return workspace_send_all(server, folder, wanted, ret);
-    status = workspace_send_unasked(server, folder, wanted, ret);
-    if (status == STATUS_OK)
-        report_note("sent %s, as other nodes lack it: %" PRIu64
-                    " file%s, %sB; each process runs in "
-                    "a copy (--no-upload: in the folder itself)",
-                    folder, ret->files, PLURAL(ret->files),
-                    text_bytes(ret->bytes, bytes, sizeof bytes));
-    else if (status != STATUS_NO_SERVER)
-        report_note("other nodes lack %s, so it is sent to them; --upload . sends more, "
-                    "--no-upload nothing, and --workspace DIR names a folder that nodes have",
-                    folder);
-    return status;
-}
-
-/* place - where the job runs when nobody says it: job_folder.h */
-static int place(struct server *server, const struct submit_options *options,
-                 const struct option_words *arguments, struct job_options *job, struct placed *ret)
-{
-    _cleanup_free_ char *here = getcwd(NULL, 0);
-    struct folder_facts facts;
-    int status = STATUS_OK;
-
-    if (options->upload != NULL) {
-        ret->upload = options->upload;
-        job->workspace = ret->sent.name;
-        return send(server, arguments, options->upload, true, &ret->sent);
-    }
-    if (here == NULL || options->no_upload || job->workspace != NULL)
-        return STATUS_OK;
-    job_folder_look(server, here, &facts);
-    ret->everywhere = !facts.elsewhere || facts.system;
-    switch (job_folder_use(&facts)) {
-    case FOLDER_THERE:
-        break;
-    case FOLDER_SENT:
-        ret->upload = ".";
-        job->workspace = ret->sent.name;
-        status = send(server, arguments, here, false, &ret->sent);
-        break;
-    case FOLDER_PRIVATE:
-        report_note("%s is your home folder, and not sent: each process runs in an empty folder "
-                    "(--upload DIR sends a folder, --workspace DIR names one that nodes have)",
-                    here);
-        job->workspace = "private";
-        break;
-    }
-    return status;
-}
-
 static int submit_command(struct server *server, const struct invocation *invocation)
 {
     const struct submit_options *options = invocation->options;
     struct job_options job = options->job;
-    struct placed placed = { 0 };
+    struct job_placed placed = { 0 };
     _cleanup_free_ char *text = NULL, *workspace = NULL;
     struct edl_error error = { 0 };
-    int status = place(server, options, &invocation->arguments, &job, &placed);
+    const struct place_wish wish = { .upload = options->upload, .no_upload = options->no_upload };
+    int status = job_place(server, &wish, &invocation->arguments, &job, &placed);
 
     if (status != STATUS_OK)
         return status;
