@@ -86,7 +86,7 @@ static char *new_key_header(void)
 
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return NULL; /* then nothing is sent twice */
-    return text_format("Idempotency-Key: edl-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+    return text_format(IDEMPOTENCY_HEADER "edl-%016" PRIx64 "%016" PRIx64, random[0], random[1]);
 }
 
 /* Once the server may have acted, or asks to try again, a refused connection is a restart. What is
@@ -107,7 +107,9 @@ static void call_until_heard(struct server *server, struct http_call *call,
                              struct http_answer *ret_answer)
 {
     bool is_read = streq(call->method, "GET");
-    _cleanup_free_ char *header = is_read ? NULL : new_key_header();
+    bool has_key = call->headers[0] != NULL &&
+                   strncmp(call->headers[0], IDEMPOTENCY_HEADER, strlen(IDEMPOTENCY_HEADER)) == 0;
+    _cleanup_free_ char *header = is_read || has_key ? NULL : new_key_header();
     uint64_t end_us = 0; /* 0: nothing broke yet */
     int wait_ms;
     size_t at = 0;
@@ -115,10 +117,11 @@ static void call_until_heard(struct server *server, struct http_call *call,
     while (call->headers[at] != NULL && at + 1 < ELEMENTS(call->headers))
         at++;
     assert(call->headers[at] == NULL); /* no verb has as many */
-    call->headers[at] = header;
+    if (header != NULL)
+        call->headers[at] = header;
     for (;;) {
         (void)http_client_call(server->http, call, ret_answer);
-        if ((header == NULL && !is_read) || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
+        if ((header == NULL && !is_read && !has_key) || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
             break;
         if (end_us == 0) {
             end_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_FOR_US;
@@ -134,7 +137,8 @@ static void call_until_heard(struct server *server, struct http_call *call,
         http_answer_clear(ret_answer);
         (void)poll(NULL, 0, wait_ms);
     }
-    call->headers[at] = NULL;
+    if (header != NULL)
+        call->headers[at] = NULL;
 }
 
 int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer)

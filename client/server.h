@@ -48,9 +48,12 @@ int server_open(const struct common_options *options, struct server *ret);
 int server_open_agent(const char *socket_path, bool verbatim, struct server *ret);
 void server_clear(struct server *server);
 
+#define IDEMPOTENCY_HEADER "Idempotency-Key: "
+
 /* server_call - call with our token; ret_answer is always valid. Returns enum status, prints no
  * failure. Whatever is not GET is sent with an Idempotency-Key, and again for 30 s when the
- * connection breaks or the server asks to try again: it is done once. */
+ * connection breaks or the server asks to try again: it is done once. The key is a new one, unless
+ * the call's first header is one. */
 int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer);
 
 /* server_request - one JSON call; prints the failure. *ret (may be NULL): new reference on
