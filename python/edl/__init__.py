@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from typing import Any, Iterable, Iterator, Optional
+from typing import Any, Iterable, Iterator, Mapping, Optional
 
 from ._alive import KeepAlive
 from ._call import AllTasksFailed, BadAnswer, Error, NoMoreTasks, NotFound, NotInJob, PassAfter, PassBefore, PassError
@@ -39,6 +39,7 @@ from ._files import NoData, Paths
 from ._records import CloudReader, Data, in_job
 from ._sampler import Sampler
 from ._steps import Steps, Waiting
+from ._trial import Trial, told_of
 from ._whole import Checkpoint, TrainStatus
 from ._writer import CheckpointError, OldWriter
 
@@ -71,6 +72,7 @@ __all__ = [
     "Task",
     "Timeout",
     "TrainStatus",
+    "Trial",
     "Unreachable",
     "World",
     "alive",
@@ -99,6 +101,7 @@ __all__ = [
     "service_after",
     "step",
     "tasks",
+    "trial",
     "waiting",
     "worlds",
 ]
@@ -255,9 +258,15 @@ def service_after(known: Service, timeout: Optional[float] = None) -> Service:
     return client().service_after(known, timeout)
 
 
-def progress(**figures: Value) -> None:
+def progress(figures: Optional[Mapping[str, Value]] = None, **more: Value) -> None:
     """Client.progress"""
-    client().progress(**figures)
+    client().progress(figures, **more)
+
+
+def trial(**defaults: Value) -> Trial:
+    """The trial of `edl search` that this process is: its values by their parameters' names, trial["lr"] or trial.lr. Outside
+    of a search it has those of `defaults`, so that the program runs by hand as well."""
+    return Trial(told_of() or {}, defaults)
 
 
 def _own_steps() -> Steps:

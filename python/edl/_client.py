@@ -8,13 +8,14 @@ import re
 import threading
 import weakref
 from types import TracebackType
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, Union
 from urllib.parse import quote
 
 from ._alive import KeepAlive
 from ._call import PATIENCE_S, Caller, NoNews, NotFound, Refused, Stale, Timeout, Unreachable
 from ._model import Chunk, Hosts, Peer, Self, Service, flag, items, number, text
 from ._steps import Steps, Waiting
+from ._trial import Metric, Trial, told_of
 
 _RENDEZVOUS = "/jobs/self/rendezvous"
 _PROGRESS_TIMEOUT_S = 1.0
@@ -159,6 +160,8 @@ class Client:
         self._held: "weakref.WeakSet[Task]" = weakref.WeakSet()
         self.steps = Steps(self.caller.path)
         atexit.register(self.steps.end)
+        trial = told_of()
+        self._metric = Metric(trial, lambda figures: self.metrics(**figures)) if trial is not None else None
 
     def __enter__(self) -> "Client":
         return self
@@ -166,6 +169,8 @@ class Client:
     def __exit__(self, *_: object) -> None:
         """What is held is given back, and what was done in steps is told."""
         self.steps.end()
+        if self._metric is not None:
+            self._metric.end()
         for task in [task for task in self._held if not task._over]:
             task.give_back("the client was closed")
 
@@ -377,13 +382,21 @@ class Client:
 
     # ---- told ----
 
-    def progress(self, **figures: Value) -> None:
+    def progress(self, figures: Optional[Mapping[str, Value]] = None, **more: Value) -> None:
         """How far this process is, for `edl show`: at most 16 numbers, texts and booleans. Tried once, as
-        nothing depends on it: while the agent is being restarted nobody hears it. What is wrong with it is raised."""
+        nothing depends on it: while the agent is being restarted nobody hears it. What is wrong with it is raised.
+        In a trial of `edl search` they are kept with the job as well (`metrics`), for its metric is among them."""
+        told = {**(figures or {}), **more}
         try:
-            self.caller.tell("/processes/self/progress", figures, _PROGRESS_TIMEOUT_S)
+            self.caller.tell("/processes/self/progress", told, _PROGRESS_TIMEOUT_S)
         except Unreachable:
             pass
+        if self._metric is not None:
+            self._metric.tell(told)
+
+    def trial(self, **defaults: Value) -> Trial:
+        """The trial of `edl search` that this process is. defaults: of its parameters, where it is none."""
+        return Trial(told_of() or {}, defaults)
 
     def step(
         self,

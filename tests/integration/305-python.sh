@@ -14,7 +14,7 @@ cd "$EDL_SOURCE_DIR/python"
     exit 77
 }
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD
-for tests in 'edl sampler jobserver' 'recordio records records_job dataset checkpoint checkpoint_store checkpoint_keep checkpoint_tree records_fork' checkpoint_kill; do
+for tests in 'edl sampler jobserver trial' 'recordio records records_job dataset checkpoint checkpoint_store checkpoint_keep checkpoint_tree records_fork' checkpoint_kill; do
     # shellcheck disable=SC2046,SC2086
     "$python" -W error -m unittest $(printf 'tests/test_%s.py ' $tests)
 done
