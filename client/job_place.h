@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_place.h - where the job of a command runs: a folder that is sent, one that nodes have, or none
+/* job_place.h - where the job of a command runs: a folder that is sent, one that nodes have, or
+ * none
  *
  * Used by: cmd_submit.c, cmd_search.c. Tests: tests/integration/266-sent-folder.sh. */
 #pragma once

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* search_core.c - see search_core.h: what is under way, what may begin, and when it ends */
+/* search_core.c - see search_core.h: trials under way, new ones, and the end */
 #include "client/search_core.h"
 
 #include <math.h>

@@ -121,7 +121,8 @@ static void call_until_heard(struct server *server, struct http_call *call,
         call->headers[at] = header;
     for (;;) {
         (void)http_client_call(server->http, call, ret_answer);
-        if ((header == NULL && !is_read && !has_key) || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
+        if ((header == NULL && !is_read && !has_key) ||
+            !is_worth_a_retry(ret_answer, is_read, end_us != 0))
             break;
         if (end_us == 0) {
             end_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_FOR_US;

@@ -15,16 +15,16 @@
 
 /* In the order of the help. */
 static const struct verb *const verbs[] = {
-    &verb_dev,        &verb_deploy,  &verb_submit,    &verb_run,          &verb_plan,
-    &verb_ps,         &verb_show,    &verb_why,       &verb_logs,         &verb_exec,
-    &verb_shell,      &verb_attach,  &verb_cp,        &verb_port_forward, &verb_notebook,
-    &verb_ssh_config, &verb_connect, &verb_fetch,     &verb_events,       &verb_wait,
-    &verb_kill,       &verb_scale,   &verb_services,  &verb_hosts,        &verb_nodes,
-    &verb_node,       &verb_top,     &verb_policy,    &verb_usage,        &verb_user,
-    &verb_group,      &verb_token,   &verb_login,     &verb_logout,       &verb_whoami,
-    &verb_audit,      &verb_admin,   &verb_corpus,    &verb_recordio,     &verb_dataset,
-    &verb_simulate,   &verb_replay,  &verb_workspace, &verb_model,        &verb_doctor,
-    &verb_version,
+    &verb_dev,      &verb_deploy,     &verb_submit,  &verb_search,    &verb_run,
+    &verb_plan,     &verb_ps,         &verb_show,    &verb_why,       &verb_logs,
+    &verb_exec,     &verb_shell,      &verb_attach,  &verb_cp,        &verb_port_forward,
+    &verb_notebook, &verb_ssh_config, &verb_connect, &verb_fetch,     &verb_events,
+    &verb_wait,     &verb_kill,       &verb_scale,   &verb_services,  &verb_hosts,
+    &verb_nodes,    &verb_node,       &verb_top,     &verb_policy,    &verb_usage,
+    &verb_user,     &verb_group,      &verb_token,   &verb_login,     &verb_logout,
+    &verb_whoami,   &verb_audit,      &verb_admin,   &verb_corpus,    &verb_recordio,
+    &verb_dataset,  &verb_simulate,   &verb_replay,  &verb_workspace, &verb_model,
+    &verb_doctor,   &verb_version,
 };
 
 const struct verb *verb_find(const char *name)

@@ -81,6 +81,7 @@ extern const struct verb verb_ps;
 extern const struct verb verb_replay;
 extern const struct verb verb_run;
 extern const struct verb verb_scale;
+extern const struct verb verb_search;
 extern const struct verb verb_show;
 extern const struct verb verb_simulate;
 extern const struct verb verb_submit;

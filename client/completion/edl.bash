@@ -23,6 +23,13 @@ _edl() {
         recordio)
             if [ "$COMP_CWORD" = 2 ]; then words="cat index check convert split"; else mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; fi
             ;;
+        search)
+            case $COMP_CWORD-${COMP_WORDS[2]-} in
+            2-*) words='run show resume stop best list' ;;
+            *-show | *-resume | *-stop | *-best) words=$(timeout 1 edl search list --json 2>/dev/null | sed -n 's/^ *"search": *"\([A-Za-z0-9._-]*\)".*/\1/p') ;;
+            *-run) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+            esac
+            ;;
         node) words='add tokens revoke cordon uncordon drain remove' ;;
         submit | plan | simulate | replay)
             mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_search_space.c - a search's space: what is read, what is refused, and a trial's command */
+/* test_search_space.c - a search's space: its keys, its refusals, and a trial's command */
 #include <jansson.h>
 #include <math.h>
 
