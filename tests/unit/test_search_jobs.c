@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_search_jobs.c - the jobs of a search: the record in each, the trials that follow from them, and
- * how those are shown */
+/* test_search_jobs.c - the jobs of a search: the record in each, the trials that follow from them,
+ * and how those are shown */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
