@@ -32,18 +32,21 @@ function facts(job, nowUs) {
         said.push(["Skipped", lost(job)]);
     if (job.spec.array?.name)
         said.push(["Array", `${job.spec.array.name}, index ${job.spec.array.index}`]);
+    if (job.trial !== undefined)
+        said.push(["Search", `${job.trial.search}, trial ${job.trial.trial}`, `#/searches/${job.user}/${encodeURIComponent(job.trial.search)}`]);
     if (job.resizes > 0)
         said.push(["Resized", job.resizes === 1 ? "once" : count(job.resizes, "time")]);
     return said;
 }
 
 function showFacts(job, nowUs) {
-    const said = facts(job, nowUs).flatMap(([name, text], i) => [["dt" + i, "dt", name], ["dd" + i, "dd", text]]);
+    const said = facts(job, nowUs).flatMap(([name, text, href], i) => [["dt" + i, "dt", name], ["dd" + i, "dd", text, href]]);
 
     setText(byId("job-name"), job.name);
     document.title = job.name + " – EDL";
     fill(byId("job-state"), [job.state], () => "state", (state) => stateWord(state, `${mood(state)} ${state}`));
-    fill(byId("job-facts"), said, ([key]) => key, ([, tag, text]) => element(tag, { class: "said" }, text));
+    fill(byId("job-facts"), said, ([key]) => key, ([, tag, text, href]) => element(tag, { class: "said" },
+        href === undefined ? text : element("a", { href }, text)));
 }
 
 // --- why ---

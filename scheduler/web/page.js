@@ -7,6 +7,7 @@ import { byId, setText, show } from "./dom.js";
 import { beginJob, readJob, tookJobEvents } from "./job.js";
 import { beginNode, readNode, tookNodeEvents } from "./node.js";
 import { beginOverview, forgetEvents, readOverview, readSummary, tookEvents } from "./overview.js";
+import { beginSearch, readSearch } from "./search.js";
 import { codeIn, secretIn, signIn, signOut, whyRefused } from "./signin.js";
 import { follow, insist } from "./stream.js";
 import { beginTimeline, forgetTimeline, readTimeline } from "./timeline.js";
@@ -25,6 +26,7 @@ let view = null; // { of, name, stop }; of: one of VIEWS, name: of its job or no
 /** What can be shown: where in the page, at which address, how it begins and how it is read anew. */
 const VIEWS = [
     { id: "one-job", at: /^#\/jobs\/([\w.-]+)$/, begin: beginJob, read: (name, signal) => Promise.all([readJob(name, signal), readCurves(name, signal)]) },
+    { id: "one-search", at: /^#\/searches\/([\w.-]+\/[\w.-]+)$/, begin: beginSearch, read: readSearch },
     { id: "one-node", at: /^#\/nodes\/([\w.-]+)$/, begin: beginNode, read: readNode },
     { id: "overview", at: /(?:)/, begin() {}, read: (_name, signal) => Promise.all([readOverview(signal), readTimeline(signal)]) },
 ];

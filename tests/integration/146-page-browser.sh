@@ -48,6 +48,14 @@ def submit(name, **gpus):
     call("POST", "/jobs", document)
 
 
+def submit_trial(number, value):
+    told = {"search": "sweep", "trial": number, "rung": 0, "metric": "score", "goal": "maximise", "parameters": {"lr": value, "kind": "<b>"}}
+    figures = {"score": value, "_curve": [[1, value / 2], [2, value]]}
+    tell = f"curl -sS --unix-socket $EDL_SOCKET --data '{json.dumps(figures)}' http://agent/jobs/self/metrics; exec sleep 1000"
+    call("POST", "/jobs", {"metadata": {"name": f"sweep-{number}"}, "spec": {"env": {"EDL_TRIAL": json.dumps(told)}, "trainer": {
+        "entrypoint": tell, "resources": {"requests": {"cpu": "50m", "memory": "16Mi"}}}}})
+
+
 def call(method, path, body):
     head = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
     with urllib.request.urlopen(urllib.request.Request(server + path, None if body is None else json.dumps(body).encode(), head, method=method), timeout=60) as answer:
@@ -100,12 +108,25 @@ with browser:
     for page in pages.values():
         page.wait_text("#node-state", "cordoned")
         page.wait_text("#node-events", "node-cordoned")
+    # a search: its trials, the best first, as their metric comes
+    submit_trial(1, 0.25)
+    submit_trial(2, 0.75)
+    call("PATCH", f"/nodes/{node}", {"state": "ready"})
+    for width, page in pages.items():
+        page.go(server + "/#/jobs/sweep-1")
+        page.wait_text("#job-facts", "sweep, trial 1")
+        page.click("#job-facts a[href$=sweep]")
+        page.wait_text("#search-said", "2 trials of admin, 0 of them over")
+        page.wait("document.querySelectorAll('#trials polyline').length === 2")
+        page.wait_text("#trials tr", "lr 0.75, kind <b>")
+        assert not page.is_shown("#one-job"), page.all_text()
+        check(page, f"search-{width}")
     # what it would have seen
     for fault, seen in FAULTS.items():
         page.evaluate(f"setTimeout(() => {{ {fault} }}) && null")
         browser.until(lambda seen=seen: any(seen in error for error in page.errors), f"{seen}: {page.errors}")
 PYTHON
-[ "$(find "$work/looks" -name '*.png' -size +8k | wc -l)" = 8 ] || fail "pictures: $(ls -l "$work/looks")"
+[ "$(find "$work/looks" -name '*.png' -size +8k | wc -l)" = 10 ] || fail "pictures: $(ls -l "$work/looks")"
 # what the browser began has ended with it
 if pgrep -af -- "$work/looks/profile"; then fail "see above: it was left behind"; fi
 echo "the page in a browser: all good"

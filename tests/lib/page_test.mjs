@@ -271,4 +271,28 @@ for (const text of ["", "two words", "line\r\nbreak", "\u00e4"])
     });
     await assert.rejects(follow(0, over.signal, { link() {} }), { name: "AbortError" });
 }
+
+// --- a search ---
+
+const search = await import(folder + "/search.js");
+const trial = (id, number, more = {}, rung = 0, told = {}) => ({
+    id, state: "succeeded", user: "ann", reason: "exit 1", metrics: null,
+    trial: { search: "s", trial: number, rung, metric: "loss", goal: "minimise", parameters: { lr: 0.1, kind: "a" }, ...told }, ...more,
+});
+const listed = [
+    trial(6, 3, { state: "failed" }), trial(1, 1, { metrics: { loss: 0.5 } }), { id: 2 },
+    trial(5, 2, { metrics: { _curve: [[3, 0.3], [4, 0.2]] } }, 1), trial(3, 2, { metrics: { _curve: [[1, 0.9], [2, "x"], null] } }),
+    trial(4, 9, {}, 0, { search: "t" }), trial(7, 4, { state: "running", metrics: {} }),
+];
+const trials = search.trialsOf(listed, "s");
+
+assert.deepEqual(trials.map(({ number }) => number), [2, 1, 4, 3]);
+assert.deepEqual(trials.map(({ result }) => result), [0.2, 0.5, null, null]);
+assert.deepEqual(trials[0].curve, [0.9, 0.3, 0.2]); // over its rungs
+assert.equal(trials[0].id, 5);
+assert.equal(trials[0].values, "lr 0.1, kind a");
+assert.equal(trials[3].error, "exit 1");
+assert.deepEqual(search.trialsOf([], "s"), []);
+assert.equal(search.pointsOf([0, 1], 0, 1), "2.0,30.0 158.0,2.0");
+assert.equal(search.pointsOf([3], 3, 3), "2.0,30.0");
 console.log("page_test: all good");
