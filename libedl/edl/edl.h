@@ -336,9 +336,9 @@ struct edl_world {
 EDL_API int edl_world_note(struct edl_client *client, const char *note);
 
 /* edl_world_join - the next generation of the caller's role that has the caller in it
- * after: the generation that the caller had and is done with, 0: none. 1: *ret is it; 0: the caller
- * is being stopped, there will be none; -ETIMEDOUT: others are not there yet. Ask again with the
- * same after. */
+ * after: the generation that the caller had and is done with, 0: none. 1: *ret is it; 0: there
+ * will be none: the caller is being stopped, or all others of a collective job have ended with
+ * success before it came; -ETIMEDOUT: others are not there yet. Ask again with the same after. */
 EDL_API int edl_world_join(struct edl_client *client, uint64_t after, uint64_t timeout_us,
                            struct edl_world **ret);
 

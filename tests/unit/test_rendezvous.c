@@ -312,6 +312,50 @@ TEST(test_who_is_being_stopped_leaves)
     world_free(w);
 }
 
+/* The members have done the work of a collective job: who comes then would begin it again. */
+TEST(test_who_comes_too_late_leaves)
+{
+    static const struct {
+        const char *what;
+        enum job_mode mode;
+        int code; /* of the last member */
+        bool waits;
+    } rows[] = { { "all are done", JOB_MODE_COLLECTIVE, 0, false },
+                 { "it waits when the last one ends", JOB_MODE_COLLECTIVE, 0, true },
+                 { "one has failed", JOB_MODE_COLLECTIVE, 1, false },
+                 { "another mode", JOB_MODE_SERVICE, 0, false } };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct world *w = world_of(3);
+        struct job_spec *spec = world_spec("job", 2, 3, 1000, 0, 0);
+        const bool leaves = rows[i].mode == JOB_MODE_COLLECTIVE && rows[i].code == 0;
+        enum rendezvous_result result;
+        struct job *job;
+
+        spec->mode = rows[i].mode;
+        spec->fault_tolerant = true;
+        job = world_submit(w, spec);
+        world_run(w, 3);
+        agree_on_first(w, job, 3);
+        exits(w, job, 2, 0, 9); /* the two others go on without it */
+        assert_int_equal(arrive(w, job, 0, 1), RENDEZVOUS_WAIT);
+        assert_int_equal(arrive(w, job, 1, 1), RENDEZVOUS_AGREED);
+        for (int s = 0; s < 5; s++) /* it is back */
+            world_second(w);
+        exits(w, job, 0, 0, 0);
+        if (rows[i].waits)
+            assert_int_equal(arrive(w, job, 2, 0), RENDEZVOUS_WAIT);
+        exits(w, job, 1, rows[i].code, 0);
+        for (int s = 0; rows[i].code != 0 && s < 5; s++)
+            world_second(w);
+        result = arrive(w, job, 2, 0);
+        if ((result == RENDEZVOUS_LEAVING) != leaves)
+            fail_msg("%s: result %d", rows[i].what, result);
+        assert_int_equal(rendezvous_of(job, 0)->generation, 2 + (result == RENDEZVOUS_AGREED));
+        world_free(w);
+    }
+}
+
 TEST(test_old_incarnation_is_refused)
 {
     struct world *w = world_of(2);

@@ -60,6 +60,7 @@ struct training {
     const char *device; /* the back-end's name */
     uint64_t alive_us;  /* the longest time between two calls of the group */
     bool leaves;        /* told to stop */
+    bool late;          /* the others had finished when it came */
     char model[PATH_MAX], batches[PATH_MAX], checkpoint[PATH_MAX],
         next[PATH_MAX]; /* "": none is kept; the next one lies
                            beside it until it is stable */
@@ -508,7 +509,10 @@ static int train(struct training *t, struct edl_error *error)
     look_at_writer(t, 0);
     publish(t, step.stable);
     progress_end(&t->study.progress);
-    if (!is_complete(t))
+    t->late = !is_complete(t) && !t->leaves && !(t->job->stop != NULL && *t->job->stop);
+    if (t->late)
+        log_info("the others have finished the training: nothing is left to do");
+    if (!is_complete(t) && !t->late)
         return edl_error_set(error, -EINTR, "told to stop");
     return 0;
 }
@@ -662,7 +666,7 @@ int network_collective(const struct network_job *job, struct edl_error *error)
         r = open_training(&t, error);
     if (r >= 0 && !is_complete(&t)) {
         r = train_in_group(&t, error);
-        saves = t.rank == 0;
+        saves = t.rank == 0 && !t.late;
     } else if (r >= 0) {
         saves = !is_saved(&t);
     }

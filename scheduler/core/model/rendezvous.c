@@ -120,6 +120,24 @@ static bool is_complete(const struct job *job, uint32_t role, struct rendezvous 
     return true;
 }
 
+/* is_done - the members have done the work, and those that live never took part in it */
+static bool is_done(const struct job *job, uint32_t role, const struct rendezvous *rendezvous)
+{
+    if (job->spec->mode != JOB_MODE_COLLECTIVE || job->queue != NULL ||
+        rendezvous->n_members == 0 || rendezvous->n_standing > 0)
+        return false;
+    for (uint32_t i = 0; i < rendezvous->n_members; i++)
+        if (!job->slots[role][rendezvous->members[i].index].finished)
+            return false;
+    for (uint32_t i = 0; i < job->n_slots[role]; i++) {
+        const struct process *live = job->slots[role][i].live;
+
+        if (live != NULL && live->generation != 0)
+            return false;
+    }
+    return true;
+}
+
 static void agree(struct cluster *cluster, struct job *job, uint32_t role, struct instant now)
 {
     struct rendezvous *rendezvous = of(job, role);
@@ -205,6 +223,10 @@ int cluster_arrive(struct cluster *cluster, struct process *process, uint64_t af
         return edl_error_at(error, -EINVAL, "/after",
                             "generation %llu never was, the newest is %llu", ULL(after),
                             ULL(rendezvous->generation));
+    if (is_done(job, process->role, rendezvous)) {
+        *ret = RENDEZVOUS_LEAVING;
+        return 0;
+    }
     member = is_member(rendezvous, process);
     if (member && !rendezvous->over && after < rendezvous->generation) {
         *ret = RENDEZVOUS_AGREED;

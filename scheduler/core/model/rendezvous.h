@@ -19,6 +19,9 @@
  * gang);
  *   - else its members, and once somebody new has come, the other new ones that run already. A new
  *     process that is still being prepared stops nobody: when it arrives, it opens the next one.
+ * One that comes too late leaves: in a collective job without tasks all members of the newest
+ * generation have ended with success, and nobody that lives ever was a member. The work is done,
+ * and a generation of newcomers would begin it again.
  * There are never fewer than the job's minimum (without those that finished). Nothing here waits
  * for time to pass. */
 #pragma once
@@ -64,7 +67,7 @@ struct rendezvous {
 enum rendezvous_result {
     RENDEZVOUS_WAIT,   /* others have not arrived yet */
     RENDEZVOUS_AGREED, /* it is a member of the newest generation, which is not over */
-    RENDEZVOUS_LEAVING /* it is being stopped: no generation will have it */
+    RENDEZVOUS_LEAVING /* it is being stopped, or comes too late: no generation will have it */
 };
 
 /* cluster_arrive - the process wants to be a member of a generation above `after` (0: of any), and
