@@ -53,7 +53,7 @@ for parameter in embedding hidden_weight hidden_bias output_weight output_bias; 
 done
 for folder in "$work/alone" "$(dirname "$model")"; do
     [ -s "$folder/checkpoint/collective.ckpt" ] || fail "no checkpoint: $(ls "$folder/checkpoint")"
-    [ ! -e "$folder/checkpoint/collective.ckpt.next" ] || fail "half a checkpoint is left in $folder"
+    [ "$(find "$folder/checkpoint" -name 'collective.ckpt.next*' | wc -l)" = 0 ] || fail "half a checkpoint is left in $folder"
 done
 grep -q '^Test after training, Cost [0-9.]*,' "$work/alone.out" || fail "alone: $(cat "$work/alone.out")"
 cost=$(job_field words .metrics.cost_after)
@@ -61,7 +61,8 @@ awk -v cost="$cost" 'BEGIN { exit !(cost > 0 && cost < 4) }' || fail "the job te
 
 # a training that goes on has the bits of one that never ended, and removes what a killed one had written in part
 mkdir -p "$work/on/checkpoint"
-touch "$work/on/checkpoint/collective.ckpt.next.tmp-0123456789abcdef"
+touch "$work/on/checkpoint/collective.ckpt.next-0123456789abcdef" "$work/on/checkpoint/collective.ckpt.next.tmp-0123456789abcdef" \
+    "$work/on/checkpoint/collective.ckpt.next-0123456789abcdef.tmp-0123456789abcdef" "$work/on/checkpoint/collective.ckpt.next"
 for passes in 3 5; do timeout 300 edl-trainer --collective --data="$work/corpus" --num_passes=$passes --output-dir="$work/on" >/dev/null 2>&1; done
 timeout 300 edl-trainer --collective --data="$work/corpus" --num_passes=5 --output-dir="$work/whole" >/dev/null 2>&1
 [ "$(ls "$work/on/checkpoint")" = collective.ckpt ] || fail "beside the checkpoint: $(ls "$work/on/checkpoint")"

@@ -67,6 +67,7 @@ struct training {
     pid_t writer;       /* of the next one; 0: nobody writes */
     uint64_t next_step; /* of the next one; 0: there is none */
     bool next_whole;    /* it is written */
+    bool next_stale;    /* and not wanted any more */
     uint64_t saved_us;
 };
 
@@ -270,13 +271,13 @@ static int make_paths(struct training *t, struct edl_error *error)
         { t->model, "model" },
         { t->batches, "batches" },
         { t->checkpoint, "checkpoint/collective.ckpt" },
-        { t->next, "checkpoint/collective.ckpt.next" },
     };
 
     for (size_t i = 0; i < ELEMENTS(paths) && dir != NULL; i++)
         if (snprintf(paths[i].path, PATH_MAX, "%s/%s", dir, paths[i].end) >= PATH_MAX)
             return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", dir);
-    return 0;
+    /* why a name of its own: a former rank 0 may be writing yet */
+    return dir != NULL ? checkpoint_next(t->checkpoint, t->next, PATH_MAX, error) : 0;
 }
 
 /* Each process reads it where it can: those that cannot get the state from one that could. */
@@ -321,8 +322,8 @@ static int write_next(struct training *t, struct edl_error *error)
                                     .micro_batches = group_member_micro_batches(t->member) };
     int r;
 
-    /* what a rank left that was killed while it wrote */
-    checkpoint_sweep(t->next);
+    /* what a rank left that was killed, or that is rank 0 no more */
+    checkpoint_next_sweep(t->checkpoint, t->next);
     more.averages = group_member_averages(t->member, &more.n_averages);
     more.choices = group_member_choices(t->member, &more.n_choices);
     r = checkpoint_write(t->next, t->job->job_id, group_member_table(t->member), &more, NULL,
@@ -373,10 +374,24 @@ static void look_at_writer(struct training *t, int options)
         t->next_step = 0;
 }
 
+/* drop_next - of a rank that is rank 0 no more, or was not in between: another one's checkpoint may
+ * be newer */
+static void drop_next(struct training *t)
+{
+    t->next_stale = t->writer > 0;
+    if (t->next_step == 0 || t->writer > 0)
+        return;
+    t->next_step = 0;
+    if (unlink(t->next) < 0 && errno != ENOENT)
+        log_warning("cannot remove %s: %s", t->next, strerror(errno));
+}
+
 static void publish(struct training *t, uint64_t stable)
 {
     struct edl_error error = { 0 };
 
+    if (t->rank != 0 || t->next_stale)
+        drop_next(t);
     if (t->next_step == 0 || !t->next_whole || stable < t->next_step)
         return;
     t->next_step = 0;

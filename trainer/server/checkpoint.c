@@ -152,43 +152,80 @@ static int write_content(int fd, const char *path, uint64_t job_id, struct table
 
 #define ASIDE_DIGITS 16
 
-static const char aside_mark[] = ".tmp", hex_digits[] = "0123456789abcdef";
+static const char aside_mark[] = ".tmp", next_mark[] = ".next", hex_digits[] = "0123456789abcdef";
 
-static int aside_name(const char *path, char *ret, size_t size, struct edl_error *error)
+static int name_beside(const char *path, const char *mark, char *ret, size_t size,
+                       struct edl_error *error)
 {
     uint64_t number;
 
     if (getrandom(&number, sizeof number, 0) != sizeof number)
         return edl_error_errno(error, -errno, "cannot name a file beside %s", path);
-    if ((size_t)snprintf(ret, size, "%s%s-%0*" PRIx64, path, aside_mark, ASIDE_DIGITS, number) >=
-        size)
+    if ((size_t)snprintf(ret, size, "%s%s-%0*" PRIx64, path, mark, ASIDE_DIGITS, number) >= size)
         return edl_error_set(error, -ENAMETOOLONG, "path is too long: %s", path);
     return 0;
 }
 
-/* is_aside - of the file with that name; releases before had one name for all writers */
-static bool is_aside(const char *entry, const char *name)
+/* behind_mark - what follows the mark and its number; NULL: there is no such mark. Releases before
+ * had one name for all writers */
+static const char *behind_mark(const char *text, const char *mark)
 {
-    const size_t n = strlen(name), mark = strlen(aside_mark);
+    const size_t n = strlen(mark);
 
-    if (strncmp(entry, name, n) != 0 || strncmp(entry + n, aside_mark, mark) != 0)
-        return false;
-    entry += n + mark;
-    return *entry == '\0' || (*entry == '-' && strlen(entry + 1) == ASIDE_DIGITS &&
-                              strspn(entry + 1, hex_digits) == ASIDE_DIGITS);
+    if (strncmp(text, mark, n) != 0)
+        return NULL;
+    text += n;
+    if (*text == '-' && strspn(text + 1, hex_digits) == ASIDE_DIGITS)
+        text += 1 + ASIDE_DIGITS;
+    return text;
 }
 
-void checkpoint_sweep(const char *path)
+/* is_aside - text: behind the name of the file that it is beside */
+static bool is_aside(const char *text)
+{
+    const char *end = behind_mark(text, aside_mark);
+
+    return end != NULL && *end == '\0';
+}
+
+/* is_next - also one that is half written */
+static bool is_next(const char *text)
+{
+    const char *end = behind_mark(text, next_mark);
+
+    return end != NULL && (*end == '\0' || is_aside(end));
+}
+
+/* sweep - the files beside it whose names go on so; own: but for this one and what is beside it */
+static void sweep(const char *path, bool (*goes)(const char *text), const char *own)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     _cleanup_free_ char *parent = file_parent(path);
     _cleanup_closedir_ DIR *folder = opendir(parent);
     struct dirent *entry;
 
+    own = own != NULL ? strrchr(own, '/') + 1 : NULL;
     while (folder != NULL && (entry = readdir(folder)) != NULL)
-        if (is_aside(entry->d_name, name) && unlinkat(dirfd(folder), entry->d_name, 0) < 0)
+        if (strncmp(entry->d_name, name, strlen(name)) == 0 && goes(entry->d_name + strlen(name)) &&
+            (own == NULL || strncmp(entry->d_name, own, strlen(own)) != 0) &&
+            unlinkat(dirfd(folder), entry->d_name, 0) < 0)
             log_warning("cannot remove the half written checkpoint %s/%s: %s", parent,
                         entry->d_name, strerror(errno));
+}
+
+void checkpoint_sweep(const char *path)
+{
+    sweep(path, is_aside, NULL);
+}
+
+int checkpoint_next(const char *path, char *ret, size_t size, struct edl_error *error)
+{
+    return name_beside(path, next_mark, ret, size, error);
+}
+
+void checkpoint_next_sweep(const char *path, const char *own)
+{
+    sweep(path, is_next, own);
 }
 
 int checkpoint_claim(struct one_writer *writer, const struct pserver_config *config,
@@ -238,7 +275,7 @@ int checkpoint_write(const char *path, uint64_t job_id, struct table *table,
 
     r = file_make_parent(path, error);
     if (r >= 0)
-        r = aside_name(path, aside, sizeof aside, error);
+        r = name_beside(path, aside_mark, aside, sizeof aside, error);
     if (r < 0)
         return r;
     fd = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);

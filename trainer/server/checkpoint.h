@@ -47,6 +47,12 @@ int checkpoint_claim(struct one_writer *writer, const struct pserver_config *con
 /* checkpoint_sweep - what was half written for the file is removed */
 void checkpoint_sweep(const char *path);
 
+/* checkpoint_next - the name of a file beside it that no other writer uses, for one that waits
+ * until it may take the place of the checkpoint. -ENAMETOOLONG
+ * checkpoint_next_sweep - those of others are removed, whole or half written; own: stays */
+int checkpoint_next(const char *path, char *ret, size_t size, struct edl_error *error);
+void checkpoint_next_sweep(const char *path, const char *own);
+
 /* checkpoint_write - returns 0 or a negative code; makes the folder (one level) if need be
  * more: NULL, of a server. writer: who claimed the place; -EBUSY: another one has taken it over,
  * and what is there is its own. NULL: nobody else writes there */
