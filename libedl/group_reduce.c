@@ -8,8 +8,8 @@
  *
  * Where a node has several ranks and there are other nodes, it is one in this (group_nodes.h). Its
  * ranks read each other's gradients first, and each other's sums at last: REDUCE and GATHER without
- * bytes. A rank sends nothing to another node before all of its own have brought theirs. So what
- * any rank hears of each node says that all ranks there have the step before. */
+ * bytes. A rank sends nothing to another node before all of its own have brought theirs. So a word
+ * of each node, which any rank hears, says that all ranks there have the step before. */
 #include <errno.h>
 #include <string.h>
 

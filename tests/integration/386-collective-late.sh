@@ -32,7 +32,7 @@ told() { edl logs words 2>/dev/null | grep -q -- "$1"; }
 await 120 'two train' while_job words told 'rank [01] of 2, step'
 kill -9 "$(pids words trainer 1)"
 await 120 'the other one trains on and saves' eval 'find "$work/state/output" -name done | grep -q .'
-ended() { edl show words --json | jq -e '[.processes[] | select(.index == 0)] == []' >/dev/null; }
+ended() { edl show words --json | holds '[.processes[] | select(.index == 0)] == []'; }
 await 120 'the other one ends' while_job words ended
 echo go >"$work/go"
 edl wait words --timeout 300 || fail "words: $(job_field words .reason)"

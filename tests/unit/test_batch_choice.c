@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_batch_choice.c - the batch that teaches most a second, by what steps measured */
+/* test_batch_choice.c - the batch that teaches most a second */
 #include "tests/unit/test.h"
 
 #include <math.h>

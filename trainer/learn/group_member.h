@@ -12,8 +12,8 @@
  * each moving average of batch_norm. Of an average it is the way that the micro-batch moves it; a
  * step moves it by the mean of these ways.
  *
- * By the rule goodput the measures of batch_choice.h are a last bucket, and what follows from them
- * is in the state. So all members know the same of a training, and so does a checkpoint.
+ * By the rule goodput the measures of batch_choice.h are a last bucket, and the choice by them is
+ * in the state. So all members know the same of a training, and so does a checkpoint.
  *
  * The place in the data is (epoch, records of it that are trained). It is a part of the state, so a
  * member that takes the state of another goes on where all are. Knows no network of computers. */

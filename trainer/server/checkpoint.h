@@ -12,7 +12,7 @@
  * "EDLCKPT3" says more, of a training whose members keep whole values: behind touched the body has
  * {u64 epoch, place, identity, u32 micro-batches, averages} and so many floats. A table alone is
  * still written as "EDLCKPT2", which a server of a release before can read. "EDLCKPT4" has bytes of
- * the training's own behind the averages: what it knows of batches that change.
+ * the training's own behind the averages, on its batches.
  *
  * "EDLCKPT1" is of releases whose gradients were means, with a rate and an L2 that meant something
  * else. Going on from it would train by other rules than it began with, so it is refused. */
