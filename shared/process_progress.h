@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process_progress.h - what a process tells of how far it is: {"step": 1200, "loss": 0.31}
  *
- * Used by: agent, scheduler. Shown to people and to their programs, and nothing is decided by it.
+ * Used by: agent, scheduler. Shown to people and to their programs. Nothing is decided by it, but
+ * for the queue of a service: how many instances there are.
  */
 #pragma once
 

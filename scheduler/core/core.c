@@ -15,6 +15,7 @@
 #include "scheduler/core/model/after.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/figures.h"
 #include "scheduler/core/model/foreign_load.h"
 #include "scheduler/core/model/gpu_idle.h"
@@ -150,6 +151,9 @@ static void deadlines_fire(struct cluster *cluster, struct instant now)
             break;
         case DEADLINE_IDLE:
             job_idle_fell_due(cluster, OWNER_OF(first, struct job, idle_forgotten));
+            break;
+        case DEADLINE_BACKLOG:
+            job_backlog_fell_due(cluster, OWNER_OF(first, struct backlog, look), now);
             break;
         case DEADLINE_UNFIT:
             job_unfit_fell_due(cluster, OWNER_OF(first, struct job, unfit_forgotten));

@@ -431,6 +431,7 @@ static void report(struct world *world, struct fake_agent *agent)
                                             .error = fake->error,
                                             .error_before_us = fake->error_before_us,
                                             .steps = fake->steps,
+                                            .backlog = fake->backlog,
                                             .exit_code = fake->exit_code,
                                             .exit_signal = fake->exit_signal,
                                             .cause = fake->cause,

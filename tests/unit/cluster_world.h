@@ -30,6 +30,7 @@ struct fake_process {
     uint64_t frozen_us;      /* set by a test: for how long it stood still in all */
     struct steps_told steps; /* set by a test: any, sums; and when: */
     uint64_t steps_us;
+    struct backlog_told backlog; /* set by a test */
     enum unfit unfit;
     enum start_fault start_fault;
     uint32_t linger; /* steps that it takes to start or stop */

@@ -9,6 +9,7 @@
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/owner_limits.h"
@@ -33,13 +34,25 @@ struct growth {
 /* Each writes its sentence and returns true when it stops the growth. */
 typedef bool bound(const struct growth *growth, char *buffer, size_t size);
 
+/* By what it tells of its queue. */
+static bool is_enough(const struct growth *growth, char *buffer, size_t size)
+{
+    uint32_t wanted = job_wanted_by_backlog(growth->job);
+
+    if (wanted == 0 || growth->held < wanted)
+        return false;
+    if (*job_describe_backlog(growth->job, buffer, size) == '\0')
+        (void)snprintf(buffer, size, "it serves, and has not told of its queue yet");
+    return true;
+}
+
 static bool is_unmeasured(const struct growth *growth, char *buffer, size_t size)
 {
     const struct job *job = growth->job;
     const struct goodput_learned *learned = job->learned != NULL ? &job->learned->told : NULL;
     uint64_t seen;
 
-    if (learned == NULL || learned->silent)
+    if (learned == NULL || learned->silent || job_wanted_by_backlog(job) > 0)
         return false;
     seen = MAX_OF(learned->largest, MAX_OF(growth->role->min, 1U));
     if (growth->held < GOODPUT_GROWTH_MAX * seen)
@@ -117,13 +130,14 @@ static bool finds_no_node(const struct growth *growth, char *buffer, size_t size
 /* By what each of its instances is worth. */
 static bool is_decided(const struct growth *growth, char *buffer, size_t size)
 {
-    growth->cluster->config.policy->explain(growth->cluster->planner->policy, growth->job->id,
-                                            buffer, size);
+    if (*job_describe_backlog(growth->job, buffer, size) == '\0')
+        growth->cluster->config.policy->explain(growth->cluster->planner->policy, growth->job->id,
+                                                buffer, size);
     return true;
 }
 
-static bound *const bounds[] = { is_unmeasured, is_owners,     is_limited,
-                                 is_promised,   finds_no_node, is_decided };
+static bound *const bounds[] = { is_enough,   is_unmeasured, is_owners, is_limited,
+                                 is_promised, finds_no_node, is_decided };
 
 char *cluster_explain_growth(const struct cluster *cluster, const struct job *job, char *buffer,
                              size_t size)

@@ -17,6 +17,7 @@ enum deadline_kind {
     DEADLINE_FOREIGN, /* a node: its foreign load has been lower for long enough */
     DEADLINE_SPEED,   /* a node: nobody has measured its speed for long */
     DEADLINE_IDLE,    /* a job: nothing of it was seen to idle for long */
+    DEADLINE_BACKLOG, /* a service: what its instances tell of their queues is looked at */
     DEADLINE_UNFIT,   /* a job: the nodes that could not run it are tried again */
     DEADLINE_PROOF,   /* a job: a process of it will have shown that it runs */
     DEADLINE_REST,    /* a job: the policy moved it, and may do so again */

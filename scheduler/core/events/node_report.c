@@ -234,6 +234,7 @@ static void take_process(struct cluster *cluster, struct process *process,
     process_take_frozen(cluster, process, report, now);
     process->told_progress |= report->told_progress;
     process_take_steps(cluster, process, &report->steps, now);
+    process_take_backlog(cluster, process, &report->backlog, now);
     fact_seen(cluster, process, now);
     take_stuck(cluster, process, report, now);
     if (report->pid != 0 && process->pid != report->pid) {

@@ -45,6 +45,7 @@ void job_free(struct job *job)
     (void)task_queue_free(job->queue);
     free(job->metrics);
     free(job->usage);
+    free(job->backlog);
     free(job->learned);
     (void)unfit_nodes_free(job->unfit);
     free(job->reason);

@@ -126,8 +126,9 @@ struct job {
     bool start_failed;  /* on a node, for the fault of that; none was seen to run since */
     bool start_doubted; /* likewise, for a fault that may be its own; none was proved to run */
     uint32_t busy_left; /* when one was taken that did not use its GPUs (gpu_idle.c); 0: none was */
-    uint64_t noted_us;  /* of a job of fixed size: the time that it has run, as learning told its
-                         * family */
+    struct backlog *backlog; /* a service that is heard (backlog.c); NULL: none; owned */
+    uint64_t noted_us; /* of a job of fixed size: the time that it has run, as learning told its
+                        * family */
     struct deadline backoff, tasks_due, due; /* due: when the job has to be over */
     struct deadline limit;                   /* when it will have run for its time limit */
     struct deadline idle_forgotten, unfit_forgotten;

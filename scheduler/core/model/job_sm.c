@@ -28,6 +28,7 @@
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/figures.h"
@@ -98,6 +99,7 @@ static void count_move(struct cluster *cluster, const struct job *job, enum job_
 bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, struct instant now)
 {
     bool begins = to == JOB_RUNNING && job->started_wall_us == 0;
+    enum job_state from = job->state;
 
     if (!(allowed[job->state] & TO(to))) {
         unlisted_move(cluster, "job", job->spec->name, job_state_to_string(job->state),
@@ -117,6 +119,8 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
     job_touch(cluster, job);
     if (to == JOB_STARTING)
         fact_of_job(cluster, FACT_JOB_BEGUN, job, now);
+    if (from == JOB_STARTING && to == JOB_RUNNING)
+        job_hear_backlog(cluster, job, now);
     if (begins)
         job->started_wall_us = now.wall_us;
     job_count_run(cluster, job, to, now);
@@ -132,6 +136,7 @@ bool job_set_state(struct cluster *cluster, struct job *job, enum job_state to, 
         deadline_set(&cluster->deadlines, &job->due, DEADLINE_JOB, NEVER_US);
         deadline_set(&cluster->deadlines, &job->proof, DEADLINE_PROOF, NEVER_US);
         job_forget_idle(cluster, job);
+        job_forget_backlog(cluster, job);
         job_hasty_forget(job);
         job_forget_unfit(cluster, job);
         fact_of_job(cluster, FACT_JOB_ENDED, job, now);
@@ -435,6 +440,7 @@ static void end_when_empty(struct cluster *cluster, struct job *job, struct inst
     job->intent = INTENT_NONE;
     /* in its old place in the order; its data goes on where it was */
     job_forget_idle(cluster, job);
+    job_forget_backlog(cluster, job);
     if (job->started_wall_us == 0)
         job_free_servers(cluster, job);
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {

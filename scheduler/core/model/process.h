@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/states.h"
 #include "shared/job_spec.h"
@@ -65,7 +66,8 @@ struct process {
         *pace; /* of its tasks or steps, when its job learns; NULL: none yet; owned */
     bool runs; /* as the facts say that are learnt from: pace counts */
     struct process_steps *steps; /* what it told of them; NULL: nothing, to this run; owned */
-    bool idles;          /* its agent says that none of its GPUs has done anything for long */
+    bool idles; /* its agent says that none of its GPUs has done anything for long */
+    struct backlog_told backlog; /* of its queue, if it serves */
     float speed;         /* beside its job's others, by the last comparison; 0: there was none */
     uint64_t generation; /* that it is a member of and has not left; 0: none */
     char *stuck; /* it was killed and is still there: why, as its node tells; NULL: no; owned */

@@ -8,6 +8,7 @@
 
 #include "scheduler/core/base/steps.h"
 #include "scheduler/core/model/cause.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/states.h"
 #include "shared/start_fault.h"
@@ -28,6 +29,7 @@ struct process_report {
     uint64_t ran_us;    /* since it was started, in boot time; 0: not told */
     uint64_t frozen_us; /* of that it stood still, in all and so far */
     struct steps_told steps;
+    struct backlog_told backlog;  /* of one that serves */
     const char *error;            /* EXITED: the line that tells it; may be NULL */
     uint64_t error_before_us;     /* EXITED: so long before that it wrote why; 0: not known */
     uint64_t orphans_reaped;      /* EXITED: what it left behind and was killed */

@@ -17,6 +17,7 @@
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/gpu_idle.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
@@ -106,6 +107,10 @@ static void entry_of_started(const struct job *job, uint32_t role, struct policy
     entry->max = MAX_OF(MAX_OF(most_of(job, role), entry->parallelism), spec->min);
     entry->stable = live == held && live == job_count_running(job, role);
     entry->rests = deadline_at(&planned_is(job)->rest) != NEVER_US;
+    if (entry->wanted > 0) { /* that has a hysteresis of its own, and it gives at any moment */
+        entry->stable = true;
+        entry->rests = false;
+    }
     if (job->state == JOB_STARTING) { /* the gang comes first */
         entry->stable = false;
         entry->min = entry->parallelism;
@@ -154,6 +159,7 @@ static bool entry_of(const struct job *job, struct policy_job *entry)
                                   .gpus = spec->gpus,
                                   .where = where_of(job, spec),
                                   .group = job->group,
+                                  .wanted = job_wanted_by_backlog(job),
                                   .busy = job_busy_most(job, role),
                                   .units_left = -1 };
     if (job->learned != NULL) {
@@ -221,7 +227,8 @@ static void decided_by_policy(struct plan *plan, struct job *job, enum resize_re
 
     rest(plan, job);
     plan->planner->moved_us = plan->now.now_us;
-    plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
+    if (*job_describe_backlog(job, why, sizeof why) == '\0')
+        plan->cluster->config.policy->explain(plan->planner->policy, job->id, why, sizeof why);
     plan_size(plan, job, reason, "%s, %s", why, plan->load);
 }
 

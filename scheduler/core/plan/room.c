@@ -16,6 +16,8 @@
 
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/backlog.h"
+#include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"
@@ -43,7 +45,8 @@
 
 struct victims {
     const struct plan *plan;
-    uint32_t group; /* of the job in need */
+    uint32_t group;   /* of the job in need */
+    bool of_services; /* of those alone that tell of their queues */
     bool of_anyone; /* else of its own group, and of those that hold more than is guaranteed to them
                      */
     struct process **items; /* owned */
@@ -54,6 +57,8 @@ static bool may_take(const struct victims *victims, const struct process *proces
 {
     const struct planner *planner = victims->plan->planner;
 
+    if (victims->of_services && job_wanted_by_backlog(process->job) == 0)
+        return false;
     return victims->of_anyone || planner->n_groups <= 1 || process->job->group == victims->group ||
            group_may_lend(planner, process);
 }
@@ -371,7 +376,13 @@ bool plan_make_room(struct plan *plan, struct job *job, const struct demand *dem
             return false;
     placed = xcalloc(size, sizeof *placed);
     plan->searched = false;
+    victims.of_services = plan->cluster->deadlines.n[DEADLINE_BACKLOG] > 0;
     fits = search(plan, job, demands, n, &victims, placed);
+    if (!fits && victims.of_services) {
+        unmark_down_to(&victims, 0);
+        victims.of_services = false;
+        fits = search(plan, job, demands, n, &victims, placed);
+    }
     if (!fits && goes_before_all(plan, job)) {
         unmark_down_to(&victims, 0);
         victims.of_anyone = true;

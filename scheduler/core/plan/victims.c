@@ -21,6 +21,7 @@
 #include "scheduler/core/learn/node_speed.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"
@@ -112,7 +113,8 @@ static struct policy_job giver(const struct process *process)
 }
 
 /* Within a job: the instance that loses the least. Across groups: the one with most beyond its
- * guarantee. Across the jobs of one: whom the policy lets give. */
+ * guarantee. Across the jobs of one: a service that tells of
+ * its queue, then whom the policy lets give. */
 bool gives_before(const struct plan *plan, const struct process *a, const struct process *b)
 {
     struct policy_job a_job;
@@ -127,6 +129,7 @@ bool gives_before(const struct plan *plan, const struct process *a, const struct
 
         FIRST_IF(a_level > b_level, b_level > a_level);
     }
+    FIRST_IF(job_wanted_by_backlog(a->job) > 0, job_wanted_by_backlog(b->job) > 0);
     a_job = giver(a);
     b_job = giver(b);
     order = plan->cluster->config.policy->compare_givers(plan->planner->policy, &a_job, &b_job);

@@ -185,13 +185,26 @@ void index_take_out(struct policy_state *state, struct entry *entry)
     take_out_of(state, entry, down_list(entry), &entry->place[DOWN]);
 }
 
+/* A service that tells of its queue, under every policy: the last to take what is free, nobody
+ * gives anything up for it, and it gives first. What has no work goes though nobody wants it. */
+static void score_service(const struct policy_job *plan, struct policy_scores *ret)
+{
+    ret->up = plan->parallelism < plan->wanted ? SCORE_LAST : SCORE_NEVER;
+    ret->down = plan->parallelism > plan->wanted ? SCORE_HARMFUL : SCORE_LAST;
+    ret->taker = SCORE_NEVER;
+    ret->giver = ret->down;
+}
+
 void index_file_in(struct policy_state *state, struct entry *entry)
 {
     const struct policy_job *plan = &entry->plan;
     struct policy_scores scores;
     int down = down_list(entry);
 
-    state->scoring->score(entry, &scores);
+    if (plan->wanted > 0)
+        score_service(plan, &scores);
+    else
+        state->scoring->score(entry, &scores);
     entry->score[UP] = scores.up;
     entry->score[DOWN] = scores.down;
     entry->against[UP] = scores.taker;
@@ -267,7 +280,7 @@ static bool is_same(const struct policy_job *a, const struct policy_job *b)
            a->stable == b->stable && a->rests == b->rests && a->pending == b->pending &&
            a->priority == b->priority && a->cpu_millicores == b->cpu_millicores &&
            a->memory_bytes == b->memory_bytes && a->gpus == b->gpus && a->where == b->where &&
-           a->group == b->group && a->busy == b->busy;
+           a->group == b->group && a->busy == b->busy && a->wanted == b->wanted;
 }
 
 static struct entry *entry_new(struct policy_state *state, uint64_t id)

@@ -19,6 +19,8 @@ enum { UP, DOWN, DOWN_RESTING, DOWN_UNSTABLE, LISTS };
 #define SCORE_NEVER UINT32_MAX
 /* before one instance less: it is better off without, even if no other wants it */
 #define SCORE_HARMFUL (UINT32_MAX - 1)
+/* behind every job that trains */
+#define SCORE_LAST (UINT32_MAX - 2)
 
 /* How well a job is served: the lowest is next to grow, the highest next to give. */
 struct policy_scores {

@@ -30,9 +30,11 @@ struct policy_job {
     bool pending; /* room is being made for its gang; that is in the requested totals already */
     uint64_t cpu_millicores, memory_bytes; /* request of one instance */
     uint32_t gpus;                         /* limit of one instance */
-    uint64_t where; /* digest of the other facts that decide which nodes it fits, 0: none */
-    uint32_t group; /* in policy_totals.groups; 0 when there are none */
-    uint32_t busy;  /* so many use the GPUs that they have; 0: all do, as far as is known */
+    uint64_t where;  /* digest of the other facts that decide which nodes it fits, 0: none */
+    uint32_t group;  /* in policy_totals.groups; 0 when there are none */
+    uint32_t wanted; /* so many have work, as it tells of its queue: it takes what is free, and is
+                        the first to give. 0: it tells of none */
+    uint32_t busy;   /* so many use the GPUs that they have; 0: all do, as far as is known */
     /* only for policies that learn (struct policy.learns): */
     const struct goodput_learned *learned; /* borrowed for the call; NULL: nothing is known */
     double units_done, units_left;         /* of its work; left below 0: nobody knows */

@@ -17,6 +17,7 @@
 #include "scheduler/core/learn/node_speed.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/groups.h"
@@ -176,6 +177,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
     deadline_set(&copy->deadlines, &to->limit, DEADLINE_LIMIT, deadline_at(&job->limit));
     to->busy_left = job->busy_left;
     job_hasty_copy(to, job);
+    job_copy_backlog(copy, to, job);
     deadline_set(&copy->deadlines, &to->idle_forgotten, DEADLINE_IDLE,
                  deadline_at(&job->idle_forgotten));
     for (uint32_t r = 0; r < job->spec->n_roles; r++) {
@@ -193,6 +195,7 @@ static void copy_job(struct cluster *copy, const struct job *job)
         other->runs = process->runs;
         other->speed = process->speed;
         other->idles = process->idles;
+        other->backlog = process->backlog;
         if (other->at_work != process->at_work)
             process_set_at_work(other, process->at_work);
         other = other->job_next;

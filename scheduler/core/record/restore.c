@@ -19,6 +19,7 @@
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/holdings.h"
@@ -130,6 +131,8 @@ static void restore_job(struct cluster *cluster, struct job *job, struct instant
         after_link(cluster, job, false, now); /* it was told before the restart */
     job_watch_deadline(cluster, job, now);
     job_watch_limit(cluster, job, now);
+    if (job->state == JOB_RUNNING || job->state == JOB_RESIZING)
+        job_hear_backlog(cluster, job, now);
     if (job_state_is_final(job->state))
         job_close_queue(cluster, job); /* its row is of a program that kept them */
     else
