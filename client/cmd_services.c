@@ -29,10 +29,37 @@ static void add_where(struct table *table, const json_t *process)
     table_add(table, "%s", text);
 }
 
+/* What one that serves tells of its queue, or all of a service. */
+static const struct {
+    const char *name;
+    double times;
+    int decimals;
+    const char *unit;
+} figures[] = {
+    { "students", 1, 0, "" },
+    { "queue_tasks", 1, 1, "" },
+    { "tasks_per_s", 1, 1, "" },
+    { "busy_share", 100, 0, "%" },
+};
+
+static void add_figures(struct table *table, const json_t *of)
+{
+    for (size_t i = 0; i < ELEMENTS(figures); i++) {
+        const json_t *value = json_object_get(of, figures[i].name);
+
+        if (json_is_number(value))
+            table_add(table, "%.*f%s", figures[i].decimals,
+                      figures[i].times * json_number_value(value), figures[i].unit);
+        else
+            table_add(table, "-");
+    }
+}
+
 static struct table *table_of_processes(const json_t *answer)
 {
-    static const char *const headers[] = { "PROCESS", "NODE", "WHERE", "SINCE", NULL };
-    struct table *table = table_new(headers, 0);
+    static const char *const headers[] = { "PROCESS", "NODE",    "WHERE", "SINCE", "STUDENTS",
+                                           "QUEUE",   "TASKS/S", "BUSY",  NULL };
+    struct table *table = table_new(headers, 0xf0);
     const json_t *process;
     char text[32];
     size_t i;
@@ -43,14 +70,16 @@ static struct table *table_of_processes(const json_t *answer)
         table_add(table, "%s", json_text(process, "node"));
         add_where(table, process);
         table_add(table, "%s", text_time(json_u64(process, "started_us"), text, sizeof text));
+        add_figures(table, json_object_get(process, "figures"));
     }
     return table;
 }
 
 static struct table *table_of_services(const json_t *answer)
 {
-    static const char *const headers[] = { "SERVICE", "USER", "SERVING", "WANT", NULL };
-    struct table *table = table_new(headers, 0xc);
+    static const char *const headers[] = { "SERVICE", "USER",    "SERVING", "WANT", "STUDENTS",
+                                           "QUEUE",   "TASKS/S", "BUSY",    NULL };
+    struct table *table = table_new(headers, 0xfc);
     const json_t *service;
     size_t i;
 
@@ -60,6 +89,7 @@ static struct table *table_of_services(const json_t *answer)
         table_add(table, "%s", json_text(service, "user"));
         table_add(table, "%" PRIu64, json_u64(service, "serving"));
         table_add(table, "%" PRIu64, json_u64(service, "want"));
+        add_figures(table, json_object_get(service, "figures"));
     }
     return table;
 }
@@ -104,6 +134,9 @@ const struct verb verb_services = {
     .summary = "List the jobs and roles that serve others; the processes that serve by one name, "
                "and where",
     .details =
+        "QUEUE: tasks that wait for each that serves, as a mean; a student offers a task to each "
+        "of its\nteachers. STUDENTS: the most that one of them has. BUSY: the part of its time in "
+        "which each\ncomputes. A service that tells none of them has \"-\".\n\n"
         "NAME is JOB (a job in mode service, or one with a role \"teacher\") or JOB.ROLE, any role "
         "of\na job. Listed without NAME are jobs in mode service and roles \"teacher\".",
     .max_args = 1,

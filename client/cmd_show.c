@@ -241,6 +241,26 @@ static void print_progress(const json_t *processes)
     }
 }
 
+/* Only of a job that serves, once it has told of its queue. */
+static void print_serving(const json_t *serving)
+{
+    const json_t *wanted = json_object_get(serving, "wanted");
+
+    if (!json_is_object(serving))
+        return;
+    (void)printf("\nserving    %.0f students, %.1f tasks wait for each of %" PRIu64
+                 ", %.1f tasks and %.1f samples a second, busy %.0f%%",
+                 json_number_value(json_object_get(serving, "students")),
+                 json_number_value(json_object_get(serving, "queue_tasks")),
+                 json_u64(serving, "told"),
+                 json_number_value(json_object_get(serving, "tasks_per_s")),
+                 json_number_value(json_object_get(serving, "samples_per_s")),
+                 100 * json_number_value(json_object_get(serving, "busy_share")));
+    if (json_is_integer(wanted))
+        (void)printf("; its queue wants %" JSON_INTEGER_FORMAT, json_integer_value(wanted));
+    (void)fputc('\n', stdout);
+}
+
 /* In which order tasks come, when that is not the order of the files. */
 static void print_order(const json_t *tasks)
 {
@@ -314,8 +334,9 @@ static int show(struct server *server, const struct show_options *options, const
         return status;
     if (options->common.json) {
         _cleanup_json_ json_t *all =
-            json_pack("{s:O, s:O?, s:O?, s:O?}", "job", job, "processes",
-                      json_object_get(processes, "processes"), "tasks", tasks, "first_error",
+            json_pack("{s:O, s:O?, s:O?, s:O?, s:O?}", "job", job, "processes",
+                      json_object_get(processes, "processes"), "serving",
+                      json_object_get(processes, "serving"), "tasks", tasks, "first_error",
                       json_object_get(why, "first_error"));
 
         json_print(all);
@@ -326,6 +347,7 @@ static int show(struct server *server, const struct show_options *options, const
     print_roles(json_object_get(job, "roles"));
     print_processes(json_object_get(processes, "processes"));
     print_steps(job, json_object_get(processes, "processes"));
+    print_serving(json_object_get(processes, "serving"));
     print_progress(json_object_get(processes, "processes"));
     pushes_print(json_object_get(processes, "processes"));
     print_tasks(tasks);

@@ -18,15 +18,18 @@
 #include "scheduler/core/ask/admission.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/node_orders.h"
+#include "scheduler/core/events/services.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/ask/reason.h"
 #include "scheduler/json/admission_json.h"
 #include "scheduler/json/job_json.h"
+#include "scheduler/nodes/serving.h"
 #include "scheduler/notices/notices.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
 #include "scheduler/workspaces/archive.h"
+#include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
@@ -605,6 +608,19 @@ static json_t *process_with_progress(const struct scheduler *scheduler,
     return json;
 }
 
+/* null: it does not serve by itself, or none of those that serve has told */
+static json_t *serving_of(const struct scheduler *scheduler, const struct job *job)
+{
+    _cleanup_free_ const struct process **processes = NULL;
+    struct service service;
+    size_t n;
+
+    if (service_of(job, NULL, &service, NULL) < 0)
+        return json_null();
+    n = service_processes(&service, &processes);
+    return serving_figures(&scheduler->progresses, &service, processes, n);
+}
+
 void api_job_processes(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -624,5 +640,7 @@ void api_job_processes(struct http_request *request, void *userdata)
     DL_FOREACH2(job->processes, process, job_next)
     if (all || !process_state_is_final(process->state))
         (void)json_array_append_new(processes, process_with_progress(scheduler, process));
-    http_reply_json(request, 200, json_pack("{s:o}", "processes", processes));
+    http_reply_json(request, 200,
+                    json_pack("{s:o,s:o}", "processes", processes, "serving",
+                              serving_of(scheduler, job)));
 }

@@ -16,6 +16,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/old_cause_text.h"
 #include "scheduler/json/node_json.h"
+#include "scheduler/nodes/serving.h"
 #include "scheduler/scheduler.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
@@ -273,6 +274,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
         return edl_error_at(error, -EINVAL, at, "%s/state \"%s\" is not an agent's word", at,
                             state);
     read_steps(item, &ret->steps);
+    serving_read(json_object_get(item, "progress"), &ret->backlog);
     ret->state = (enum process_state)s;
     ret->index = (uint32_t)index;
     ret->pid = (int64_t)pid;

@@ -12,6 +12,7 @@
 #include "scheduler/core/events/services.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/json/job_json.h"
+#include "scheduler/nodes/serving.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/workspaces/archive.h"
 #include "shared/cleanup.h"
@@ -77,7 +78,7 @@ int api_service_job(struct scheduler *scheduler, const char *user, const char *n
     return r == 0 && *ret == NULL ? unknown(scheduler, name, error) : r;
 }
 
-static json_t *service_to_json(const struct service *service,
+static json_t *service_to_json(const struct scheduler *scheduler, const struct service *service,
                                const struct process *const *processes, size_t n)
 {
     json_t *array = json_array();
@@ -87,16 +88,18 @@ static json_t *service_to_json(const struct service *service,
 
         (void)json_array_append_new(
             array,
-            json_pack("{s:s,s:I,s:I,s:s,s:s,s:o,s:o,s:I}", "role",
+            json_pack("{s:s,s:I,s:I,s:s,s:s,s:o,s:o,s:I,s:o}", "role",
                       service->job->spec->roles[process->role].name, "index",
                       (json_int_t)process->index, "incarnation", (json_int_t)process->incarnation,
                       "node", process->node_name, "address", process_address(process), "ports",
                       ports_to_json(process), "gpus", gpus_to_json(process->gpu_mask), "started_us",
-                      (json_int_t)clock_shown_us(process->started_wall_us)));
+                      (json_int_t)clock_shown_us(process->started_wall_us), "figures",
+                      serving_of_process(&scheduler->progresses, process)));
     }
-    return json_pack("{s:s,s:I,s:I,s:o}", "service", service->name, "job_id",
+    return json_pack("{s:s,s:I,s:I,s:o,s:o}", "service", service->name, "job_id",
                      (json_int_t)service->job->id, "version",
-                     (json_int_t)service_version(processes, n), "processes", array);
+                     (json_int_t)service_version(processes, n), "processes", array, "figures",
+                     serving_figures(&scheduler->progresses, service, processes, n));
 }
 
 static bool poll_service(struct scheduler *scheduler, struct held *held, void *data, bool last)
@@ -114,7 +117,7 @@ static bool poll_service(struct scheduler *scheduler, struct held *held, void *d
     n = service_processes(&service, &processes);
     if (!last && service_version(processes, n) == poll->after)
         return false;
-    held_tell(scheduler, held, 200, service_to_json(&service, processes, n));
+    held_tell(scheduler, held, 200, service_to_json(scheduler, &service, processes, n));
     return true;
 }
 
@@ -171,11 +174,11 @@ void api_services_list(struct http_request *request, void *userdata)
 
         for (uint32_t r = 0; r < service->job->spec->n_roles; r++)
             want += service->roles >> r & 1 ? service->job->target[r] : 0;
-        (void)json_array_append_new(array,
-                                    json_pack("{s:s,s:I,s:s,s:I,s:I}", "service", service->name,
-                                              "job_id", (json_int_t)service->job->id, "user",
-                                              service->job->user, "serving", (json_int_t)serving,
-                                              "want", (json_int_t)want));
+        (void)json_array_append_new(
+            array, json_pack("{s:s,s:I,s:s,s:I,s:I,s:o}", "service", service->name, "job_id",
+                             (json_int_t)service->job->id, "user", service->job->user, "serving",
+                             (json_int_t)serving, "want", (json_int_t)want, "figures",
+                             serving_figures(&scheduler->progresses, service, processes, serving)));
     }
     http_reply_json(request, 200, json_pack("{s:o}", "services", array));
 }

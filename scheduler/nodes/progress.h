@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h - what processes tell of how far they are, as their nodes reported it last
  *
- * Shown; nothing is decided by it and nothing of it is stored. A node's processes have the figures
- * of its last report: bounded by their number. Only pushes are added up, and only those of servers:
- * a server that runs when this begins adds its pushes from then on, at most 10^6 a second and
- * process. */
+ * Shown; nothing is decided by what is kept here, and nothing of it is stored. A node's processes
+ * have the figures of its last report: bounded by their number. Only pushes are added up, and only
+ * those of servers: a server that runs when this begins adds its pushes from then on, at most 10^6
+ * a second and process. */
 #pragma once
 
 #include <jansson.h>

@@ -107,6 +107,13 @@ export function nodeStoodStill(us = 0) {
     return us > 0 ? `cut off: its processes stood still for up to ${(us / 1e6).toFixed(1)} s` : "";
 }
 
+/** What those that serve tell of their queues, together; "": nothing */
+export function served(serving) {
+    return serving ? `${count(serving.students, "student")}, ${count(serving.queue_tasks.toFixed(1), "task")} waiting for each of ` +
+        `${serving.told}, ${count(serving.tasks_per_s.toFixed(1), "task")} a second, busy ${percent(serving.busy_share)}` +
+        (serving.wanted !== null ? `; ${serving.wanted} wanted by the queue` : "") : "";
+}
+
 /** The process that failed first, and what it said; "": none did */
 export function firstError(first) {
     return first ? `First error: ${first.process} on node ${first.node}, ${new Date(first.time_us / 1000).toLocaleString()}: ${first.text}` : "";

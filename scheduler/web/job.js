@@ -2,7 +2,7 @@
 // job.js - one job: what it is, why it is so, its processes, its log as it is written, and what happened to it
 import { get } from "./api.js";
 import { byId, cell, element, fill, headCell, hideEmptyColumns, row, setText, show, stateWord } from "./dom.js";
-import { ago, amounts, bounds, bytes, count, firstError, lineJoiner, lost, mood, passOf, percent, progress, roleSize, span, stoodStill } from "./format.js";
+import { ago, amounts, bounds, bytes, count, firstError, lineJoiner, lost, mood, passOf, percent, progress, roleSize, served, span, stoodStill } from "./format.js";
 import { endOf, moodOf, placesOf, triesOf } from "./lists.js";
 import { wholeLog } from "./logs.js";
 import { addEvents, fillEvents } from "./overview.js";
@@ -16,7 +16,7 @@ const NOT_YET = "Nothing was written yet.";
 
 // --- what it is ---
 
-function facts(job, nowUs) {
+function facts(job, serving, nowUs) {
     const done = progress(job);
     const said = [["Number", String(job.id)], ["User", job.user], ["Submitted", ago(job.submitted_us, nowUs)]];
 
@@ -26,6 +26,8 @@ function facts(job, nowUs) {
         said.push(["Ended", ago(job.ended_us, nowUs)]);
     for (const role of job.roles)
         said.push([role.role, job.ended_us > 0 ? bounds(role) : `${roleSize(role)}, ${role.target} wanted`]);
+    if (served(serving) !== "")
+        said.push(["Serves", served(serving)]);
     if (done !== null)
         said.push(["Trained", `${percent(done)}: ${count(job.records_total, "record")}, ${passOf(job)}`]);
     if (lost(job) !== "")
@@ -39,8 +41,8 @@ function facts(job, nowUs) {
     return said;
 }
 
-function showFacts(job, nowUs) {
-    const said = facts(job, nowUs).flatMap(([name, text, href], i) => [["dt" + i, "dt", name], ["dd" + i, "dd", text, href]]);
+function showFacts(job, serving, nowUs) {
+    const said = facts(job, serving, nowUs).flatMap(([name, text, href], i) => [["dt" + i, "dt", name], ["dd" + i, "dd", text, href]]);
 
     setText(byId("job-name"), job.name);
     document.title = job.name + " – EDL";
@@ -338,7 +340,7 @@ export async function readJob(job, signal) {
     const nowUs = Date.now() * 1000;
 
     shown = told.id;
-    showFacts(told, nowUs);
+    showFacts(told, known.serving, nowUs);
     showWhy(why);
     processes = known.processes;
     hasStarted = told.started_us > 0;

@@ -152,6 +152,12 @@ assert.equal(format.nodeStoodStill(0), "");
     assert.deepEqual(join([piece(0, "\n")]), [{ who: "trainer-0", text: "" }]);
 }
 
+const serving = { told: 2, wanted: 3, queue_tasks: 1.54, busy_share: 0.913, students: 1, tasks_per_s: 1, samples_per_s: 4 };
+assert.equal(format.served(null), "");
+assert.equal(format.served(undefined), ""); // of a node's processes
+assert.equal(format.served(serving), "1 student, 1.5 tasks waiting for each of 2, 1.0 tasks a second, busy 91 %; 3 wanted by the queue");
+assert.equal(format.served({ ...serving, wanted: null, students: 2 }),
+    "2 students, 1.5 tasks waiting for each of 2, 1.0 tasks a second, busy 91 %");
 assert.equal(format.firstError(null), "");
 assert.match(format.firstError({ process: "trainer-2", node: "n1", time_us: US, text: "exit code 1: its error: no" }),
     /^First error: trainer-2 on node n1, .*: exit code 1: its error: no$/);
