@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_teacher_wire.c - any bytes as a frame between a student and a teacher
  *
- * First byte: which decoder. What is accepted is encoded, and means the same. */
+ * First byte: which decoder. A frame that is accepted is encoded again, and means the same. */
 #include <stdlib.h>
 #include <string.h>
 

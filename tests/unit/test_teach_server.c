@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -54,12 +55,14 @@ static _Noreturn void teach(const struct teacher *teacher, int listen_fd, int to
                                           .max_batch = 4,
                                           .batch_wait_us = 2 * USEC_PER_MSEC,
                                           .patience_us = PATIENCE_US };
+    const struct rlimit few = { 60, 60 };
     struct teach_server *server = NULL;
     struct edl_error error = { 0 };
     sd_event *event = NULL;
     int r;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setrlimit(RLIMIT_NOFILE, &few);
     memcpy(config.secret, SECRET, sizeof config.secret);
     if (sd_event_new(&event) < 0 || teach_worker_new(&model, &config.worker, &error) < 0 ||
         teach_server_new(event, &config, &server, &error) < 0 ||
@@ -431,6 +434,28 @@ TEST(test_places_come_back)
     is_hung_up(fd);
     stop(&teacher);
     (void)safe_close(other);
+}
+
+/* Strangers that do not greet go as others come, and no student with them; nor does a teacher that
+ * has no descriptor left spin or end. */
+TEST(test_strangers_keep_out_nobody)
+{
+    struct teacher teacher;
+    int fds[200], good, again;
+
+    start(&teacher);
+    good = student(&teacher);
+    for (size_t i = 0; i < ELEMENTS(fds); i++)
+        fds[i] = meet(&teacher);
+    again = student(&teacher);
+    one_answer(again);
+    one_answer(good);
+    is_hung_up(fds[0]);
+    for (size_t i = 1; i < ELEMENTS(fds); i++)
+        (void)safe_close(fds[i]);
+    stop(&teacher);
+    (void)safe_close(good);
+    (void)safe_close(again);
 }
 
 TEST(test_it_answers_and_leaves)

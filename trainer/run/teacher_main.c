@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shared/cleanup.h"
@@ -25,6 +26,7 @@
 
 #define EXIT_PORT_TAKEN 75 /* sysexits.h's EX_TEMPFAIL: another try may work */
 #define MAX_BATCH_MOST 65536
+#define DESCRIPTORS 2048 /* TEACH_STUDENTS_MAX, strangers, and its own */
 #define PATIENCE_US (2 * USEC_PER_SEC)
 #define BATCH_WAIT_MOST_US (10 * USEC_PER_SEC)
 
@@ -154,6 +156,17 @@ static int check_numbers(struct settings *s, struct edl_error *error)
 
 /* ---- serving ---- */
 
+/* allow_descriptors - one for each student, where the account may have so many */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
+        return;
+    limit.rlim_cur = MIN_OF(limit.rlim_max, (rlim_t)DESCRIPTORS);
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int loop(sd_event *event, const struct settings *s, struct teach_server *server,
                 struct edl_error *error)
 {
@@ -218,6 +231,7 @@ static int run(struct settings *s, struct edl_error *error)
     if (r < 0)
         return r;
     openblas_set_num_threads((int)s->threads);
+    allow_descriptors();
     s->model.stop = &told;
     r = teach_worker_new(&s->model, &s->server.worker, error);
     if (r < 0)

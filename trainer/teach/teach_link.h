@@ -2,8 +2,8 @@
 /* teach_link.h - one student's connection at a teacher, on the event loop: whole frames in, frames
  * out, nothing blocks
  *
- * A body gets memory as it comes, so a header that promises a gigabyte costs nothing. What is
- * sent is queued and goes as the socket takes it. A connection that breaks while something is
+ * A body gets memory as it comes, so a header that promises a gigabyte costs nothing. Frames
+ * are queued and go as the socket takes them. A connection that breaks while something is
  * sent tells so from the loop, never from within teach_link_send. */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* teach_report.h - a teacher of a job tells its agent once a second how it is
  *
- * POST /processes/self/progress, for people and for whoever chooses the number of teachers: what
- * waits, how busy it is, how large its batches are. POST /processes/self/steps: each batch is a
- * step, and the time without work its wait. */
+ * POST /processes/self/progress, for people, and to choose the number of teachers by: its queue,
+ * its busy share, its batches. POST /processes/self/steps: each batch is a step, and the time
+ * without work its wait. */
 #pragma once
 
 #include <systemd/sd-event.h>

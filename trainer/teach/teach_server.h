@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* teach_server.h - a teacher on an event loop: students come, get credit, send tasks, are answered
  *
- * What waits is computed together: as many samples as a batch has at most, or what has come when
- * the first task has waited for batch_wait_us. Nobody is waited for who cannot come. */
+ * Tasks that wait are computed together: as many samples as a batch has at most, or those that came
+ * until the first task has waited for batch_wait_us. It waits only while another task can come. */
 #pragma once
 
 #include <stdbool.h>

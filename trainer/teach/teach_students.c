@@ -15,8 +15,8 @@
 #include "trainer/teach/teach_server_internal.h"
 
 #define GREETING_US (10 * USEC_PER_SEC)
-#define LEAVING_TIMES 5 /* its patience: then a teacher that leaves waits for nobody */
-#define CONNECTIONS_MAX TEACH_STUDENTS_MAX
+#define LEAVING_TIMES 5  /* its patience: then a teacher that leaves waits for nobody */
+#define STRANGERS_MAX 64 /* connections that have proved nothing yet */
 
 static struct teach_student *student_of(struct teach_grant *grant)
 {
@@ -132,6 +132,8 @@ void teach_student_drop(struct teach_student *s, const char *why)
     if (s->next != NULL)
         s->next->previous = s->previous;
     t->n_students--;
+    if (t->listening != NULL)
+        (void)sd_event_source_set_enabled(t->listening, SD_EVENT_ON);
     s->link = teach_link_free(s->link);
     if (s->computed == 0) {
         free(s);
@@ -395,6 +397,31 @@ static int on_frame(void *userdata, const struct teacher_header *header, const u
     return 0;
 }
 
+/* drop_oldest_stranger - whether there was one */
+static bool drop_oldest_stranger(struct teach_server *t)
+{
+    struct teach_student *oldest = NULL;
+
+    for (struct teach_student *s = t->students; s != NULL; s = s->next)
+        if (s->stage != STUDENT_READY) /* the newest come first */
+            oldest = s;
+    if (oldest != NULL)
+        teach_student_drop(oldest, "others have come that do not greet either");
+    return oldest != NULL;
+}
+
+/* no_descriptor - room is made, or nobody is accepted until somebody goes */
+static void no_descriptor(struct teach_server *t)
+{
+    if (!drop_oldest_stranger(t))
+        (void)sd_event_source_set_enabled(t->listening, SD_EVENT_OFF);
+}
+
+static uint32_t strangers(const struct teach_server *t)
+{
+    return t->n_students - t->grants.n;
+}
+
 int teach_students_on_connect(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
     static const struct teach_link_events events = { on_header, on_frame, on_sent, on_closed };
@@ -405,12 +432,13 @@ int teach_students_on_connect(sd_event_source *source, int fd, uint32_t revents,
 
     (void)source;
     (void)revents;
-    if (connected < 0)
-        return 0;
-    if (t->n_students >= CONNECTIONS_MAX) {
-        (void)safe_close(connected);
+    if (connected < 0) {
+        if (errno == EMFILE || errno == ENFILE)
+            no_descriptor(t);
         return 0;
     }
+    if (strangers(t) >= STRANGERS_MAX)
+        (void)drop_oldest_stranger(t);
     s = xcalloc(1, sizeof *s);
     s->server = t;
     s->came_us = clock_read_us(CLOCK_BOOTTIME);
