@@ -31,7 +31,7 @@ static const char *models_of_checkout(void)
 {
     static char path[PATH_MAX_BYTES];
     static const char *const ends[] = { "/../conf/models", "/../../conf/models",
-                                      "/../../../conf/models" };
+                                        "/../../../conf/models" };
     char program[PATH_MAX_BYTES];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 
