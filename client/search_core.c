@@ -57,7 +57,7 @@ static double told_score(const struct search_space *space, const struct search_t
 
         if (point->rung != rung || (most > 0 && point->resource > most && has_one))
             continue;
-        score = has_one && space->takes_best ? MIN_OF(score, value) : value;
+        score = space->takes_best ? MIN_OF(score, value) : value;
         has_one = true;
     }
     return score;
@@ -88,19 +88,20 @@ double search_result(const struct search_space *space, const struct search_trial
 
 unsigned int search_best(const struct search_space *space, const struct search_history *history)
 {
-    const struct search_trial *best = NULL;
+    double best = INFINITY;
+    unsigned int number = 0;
 
     for (size_t i = 0; i < history->n_trials; i++) {
         const struct search_trial *trial = &history->trials[i];
-        double result = search_result(space, trial);
+        double score =
+            is_under_way(trial) ? INFINITY : signed_value(space, search_result(space, trial));
 
-        if (is_under_way(trial) || isnan(result))
-            continue;
-        if (best == NULL ||
-            signed_value(space, result) < signed_value(space, search_result(space, best)))
-            best = trial;
+        if (score < best) {
+            best = score;
+            number = trial->number;
+        }
     }
-    return best != NULL ? best->number : 0;
+    return number;
 }
 
 /* ---- what there is ---- */

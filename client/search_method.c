@@ -208,7 +208,7 @@ static bool next_point(const struct search_past *past, double *values)
 
 static bool propose(struct search_choice *choice, search_propose_fn fn, double *values)
 {
-    for (unsigned int i = 0; i < PROPOSALS; i++) {
+    for (choice->n_proposed = 0; choice->n_proposed < PROPOSALS; choice->n_proposed++) {
         fn(choice, values);
         if (is_new(choice->past, values))
             return true;
@@ -248,8 +248,12 @@ bool search_choose(const struct search_past *past, double *values)
         .random = search_stream(space, past->n + 1),
     };
 
+    bool has_values;
+
     if (space->method == SEARCH_GRID)
         return grid_point(past, values);
-    return propose(&choice, fns[space->method], values) ||
-           propose(&choice, search_propose_random, values) || next_point(past, values);
+    has_values = propose(&choice, fns[space->method], values) ||
+                 propose(&choice, search_propose_random, values) || next_point(past, values);
+    search_model_free(choice.model);
+    return has_values;
 }

@@ -25,9 +25,14 @@ uint64_t search_stream(const struct search_space *space, unsigned int number);
 struct search_choice {
     const struct search_past *past;
     unsigned int number;
-    unsigned int n_known; /* scores of trials 1 to n_known may be looked at */
+    unsigned int n_known;    /* scores of trials 1 to n_known may be looked at */
+    unsigned int n_proposed; /* so many were made, and other trials had them before */
     uint64_t random;
+    struct search_model *model; /* of tpe, from its first proposal on; search_model_free */
 };
+
+/* search_model_free - NULL is fine */
+void search_model_free(struct search_model *model);
 
 /* Each writes the values of one trial; called again it makes another proposal. */
 typedef void (*search_propose_fn)(struct search_choice *choice, double *values);

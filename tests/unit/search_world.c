@@ -78,11 +78,17 @@ static void tell(struct world_trial *trial, double resource, double value)
     told->points = trial->points;
 }
 
+/* metric_at - curves fall as power laws do, some later than others: what is good at the beginning
+ * may not be so at the end */
 static double metric_at(const struct world *world, const struct world_trial *trial, double resource)
 {
     double most = world->space->resource.max > 0 ? (double)world->space->resource.max : resource;
+    double left = (1 / sqrt(resource) - 1 / sqrt(most)) / (1 - 1 / sqrt(most));
+    uint64_t random = outcome(world, trial->trial.number, SEARCH_RUNGS_MAX);
 
-    return world->config.metric(world->space, trial->values, resource / most);
+    return world->config.metric(world->space, trial->values, resource / most) +
+           (world->config.curve > 0 ? world->config.curve * left : 0) *
+               (0.5 + random_unit(&random));
 }
 
 /* end_rung - a trial has run for as long as its rung takes */
@@ -92,12 +98,18 @@ static void end_rung(struct world *world, struct world_trial *trial)
     bool has_failed = random_unit(&random) < world->config.failures;
     double resource = trial->resource > 0 ? (double)trial->resource : 1;
 
-    tell(trial, resource, metric_at(world, trial, resource) + world->config.noise * noise(&random));
+    if (world->config.metric != NULL) /* else no trial tells anything */
+        tell(trial, resource,
+             metric_at(world, trial, resource) + world->config.noise * noise(&random));
     trial->trial.state = SEARCH_TRIAL_DONE;
     if (trial->trial.rung + 1 < search_rungs(world->space) && random_unit(&random) < 0.5)
         trial->trial.state = SEARCH_TRIAL_PAUSED;
     if (has_failed)
         trial->trial.state = SEARCH_TRIAL_FAILED;
+    if (world->config.wants && !has_failed && world->found == 0 &&
+        trial->trial.rung + 1 == search_rungs(world->space) &&
+        world_quality(world, trial->trial.number) <= world->config.wanted + 1e-9)
+        world->found = trial->trial.number;
 }
 
 /* begin_rung - for the time of the resource that it has not reached yet */
@@ -248,7 +260,7 @@ void world_run(struct world *world)
     for (unsigned int turns = 0; turns < TURNS_MAX; turns++) {
         size_t n = turn(world);
 
-        if (world->end != SEARCH_GOES_ON)
+        if (world->end != SEARCH_GOES_ON || world->found > 0)
             return;
         if (!pass_time(world) && n == 0)
             /* with room for one at least something has to happen, or it hangs */

@@ -20,7 +20,10 @@ typedef double (*world_metric_fn)(const struct search_space *space, const double
 struct world_config {
     const char *space; /* text */
     world_metric_fn metric;
-    double noise;      /* of each value told: its deviation */
+    double noise;  /* of each value told: its deviation */
+    double curve;  /* so much worse is a trial at the beginning, some more than others */
+    double wanted; /* the world stops when a trial at its last resource is as good; see found */
+    bool wants;
     double failures;   /* the part of the trials that fail, on a rung of theirs */
     double slow;       /* durations are up to so many times longer than the shortest; 1: alike */
     unsigned int room; /* at most; it changes from time to time when has_changes */
@@ -50,6 +53,7 @@ struct world {
     unsigned int most_under_way;
     enum search_end end;
     unsigned int best, shown;
+    unsigned int found; /* number of the first trial that was as good as wanted; 0: none */
 };
 
 void world_begin(struct world *world, const struct world_config *config);

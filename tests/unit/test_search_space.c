@@ -383,6 +383,39 @@ TEST(test_values_of_another_space_are_refused)
     (void)search_space_free(space);
 }
 
+/* example - what stands between .nf and .fi, "" at the end of the page; *at moves behind it */
+static char *example(const char **at)
+{
+    const char *from = strstr(*at, ".nf\n"), *to = from != NULL ? strstr(from, ".fi\n") : NULL;
+    char *text = xcalloc(strlen(*at) + 1, 1);
+    size_t n = 0;
+
+    for (const char *c = to != NULL ? from + 4 : ""; *c != '\0' && c < to; c++)
+        if (*c != '\\') /* \- is a hyphen */
+            text[n++] = *c;
+    *at = to != NULL ? to : "";
+    return text;
+}
+
+TEST(test_the_examples_of_the_manual_are_spaces)
+{
+    _cleanup_fclose_ FILE *file = fopen(MANUALS "/edl-search-space.5", "re");
+    char page[32768];
+    const char *at = page;
+    unsigned int n = 0;
+
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    for (;; n++) {
+        _cleanup_free_ char *text = example(&at);
+
+        if (text[0] == '\0')
+            break;
+        (void)search_space_free(space_of(text));
+    }
+    assert_int_equal(n, 3);
+}
+
 /* ---- commands ---- */
 
 #define WORDS_MAX 32
