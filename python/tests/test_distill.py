@@ -400,8 +400,7 @@ class Readers(unittest.TestCase):
         teacher = self.teacher("any_fields")
         samples = [(np.full((2, 3), i, np.float32), i) for i in range(11)]
         reader = self.reader(teacher)
-        reader.set_sample_generator(lambda: iter(samples))
-        out = list(reader())
+        out = list(reader.set_sample_generator(lambda: iter(samples))())
         self.assertEqual([label for _x, label, _p in out], list(range(11)))
         np.testing.assert_array_equal(out[10][2], np.full((2, 3), 21, np.float32))
         with self.assertRaisesRegex(ValueError, "set_sample_generator was called"):

@@ -84,22 +84,23 @@ class DistillReader:
         """Taken for programs that name one; teachers say themselves what they want and give."""
         self._conf_file = path
 
-    def _set(self, kind: str, generator: Callable[[], Iterable[Any]]) -> None:
+    def _set(self, kind: str, generator: Callable[[], Iterable[Any]]) -> DistillReader:
         if self._kind:
             raise ValueError(f"a generator is set already: set_{self._kind}_generator was called")
         self._kind, self._generator = kind, generator
+        return self
 
-    def set_sample_generator(self, generator: Callable[[], Iterable[Any]]) -> None:
-        """generator() gives samples, each a sequence of fields."""
-        self._set("sample", generator)
+    def set_sample_generator(self, generator: Callable[[], Iterable[Any]]) -> DistillReader:
+        """generator() gives samples, each a sequence of fields. Returns this reader: train_reader = reader.set_sample_generator(train_reader)"""
+        return self._set("sample", generator)
 
-    def set_sample_list_generator(self, generator: Callable[[], Iterable[Any]]) -> None:
-        """generator() gives lists of samples."""
-        self._set("sample_list", generator)
+    def set_sample_list_generator(self, generator: Callable[[], Iterable[Any]]) -> DistillReader:
+        """generator() gives lists of samples. Returns this reader."""
+        return self._set("sample_list", generator)
 
-    def set_batch_generator(self, generator: Callable[[], Iterable[Any]]) -> None:
-        """generator() gives sequences of arrays, one for each field; their first dimension is that of the samples."""
-        self._set("batch", generator)
+    def set_batch_generator(self, generator: Callable[[], Iterable[Any]]) -> DistillReader:
+        """generator() gives sequences of arrays, one for each field; their first dimension is that of the samples. Returns this reader."""
+        return self._set("batch", generator)
 
     def _service_name(self) -> Optional[str]:
         servers = _environment("PADDLE_DISTILL_BALANCE_SERVER")
