@@ -152,10 +152,19 @@ TEST(test_tasks_become_a_batch)
     assert_string_equal(feeds[0].name, "words");
     assert_true(feeds[0].n_dimensions == 1 && feeds[0].dimensions[0] == TEACHER_EXTENT_ANY);
     assert_true(feeds[1].n_dimensions == 1 && feeds[1].dimensions[0] == 2);
-    assert_int_equal(feeds[2].n_dimensions, 0);
+    assert_int_equal(feeds[2].n_dimensions, TEACHER_DIMENSIONS_ANY);
     good_task(&task);
     assert_int_equal(teach_inputs_fit(inputs, &task, &samples, &error), 0);
     assert_int_equal(samples, 2);
+    task.tensors[0] =
+        tensor("kind", TEACHER_INT32, kinds, 2, 2, 1); /* one value a sample as well */
+    assert_int_equal(teach_inputs_fit(inputs, &task, &samples, &error), 0);
+    task.tensors[0] = tensor("kind", TEACHER_INT32, words, 2, 2, 2);
+    assert_int_equal(teach_inputs_fit(inputs, &task, &samples, &error), -EINVAL);
+    assert_string_equal(error.text,
+                        "kind has the shape (2) for each sample, and this teacher wants "
+                        "() or (1)");
+    good_task(&task);
     for (int i = 0; i < 100; i++)
         assert_int_equal(teach_inputs_add(inputs, &task, &error), 0);
     assert_int_equal(teach_inputs_n(inputs), 200);

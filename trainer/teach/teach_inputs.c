@@ -74,11 +74,21 @@ static void find_partners(struct teach_inputs *t, const struct network *network)
         }
 }
 
+/* is_single - one value a sample: with a dimension of 1 or without, both are told so */
+static bool is_single(const struct input_spec *spec)
+{
+    return spec->kind == INPUT_INTEGER || (spec->kind == INPUT_DENSE && spec->size == 1);
+}
+
 static struct teacher_feed feed_of(const struct input_spec *spec)
 {
     struct teacher_feed feed = { .type = TEACHER_TYPES };
 
     (void)snprintf(feed.name, sizeof feed.name, "%s", spec->name);
+    if (is_single(spec)) {
+        feed.n_dimensions = TEACHER_DIMENSIONS_ANY;
+        return feed;
+    }
     if (input_is_sequence(spec->kind))
         feed.dimensions[feed.n_dimensions++] = TEACHER_EXTENT_ANY;
     if (input_is_dense(spec->kind))
@@ -164,6 +174,19 @@ static int type_fits(const struct input_spec *spec, const struct teacher_tensor 
                          dense ? "float32 or float64" : "int32 or int64");
 }
 
+static int single_fits(const struct input_spec *spec, const struct teacher_tensor *tensor,
+                       struct edl_error *error)
+{
+    char given[128];
+
+    if (!is_single(spec) || tensor->n_values == tensor->dimensions[0])
+        return 0;
+    teacher_shape_write(tensor->dimensions + 1, tensor->n_dimensions - 1, given, sizeof given);
+    return edl_error_set(error, -EINVAL,
+                         "%s has the shape %s for each sample, and this teacher wants () or (1)",
+                         spec->name, given);
+}
+
 int teach_inputs_fit(const struct teach_inputs *t, const struct teacher_tensors *tensors,
                      uint64_t *ret_samples, struct edl_error *error)
 {
@@ -176,6 +199,8 @@ int teach_inputs_fit(const struct teach_inputs *t, const struct teacher_tensors 
         if (tensor == NULL)
             return is_missing(t->feeds[i].name, tensors, error);
         r = teacher_feed_fits(&t->feeds[i], tensor, error);
+        if (r >= 0)
+            r = single_fits(t->inputs[t->feed_input[i]].spec, tensor, error);
         if (r >= 0)
             r = type_fits(t->inputs[t->feed_input[i]].spec, tensor, error);
         if (r < 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* teach_inputs.h - tasks of students as a batch that a network takes
  *
- * An input that an output depends on is a feed of the same name: ids are int32 or int64 with no
- * dimension but that of the samples, dense ones float32 or float64 [size]. A sequence has one
- * dimension more, its places: of ids a negative one stands behind the end, of dense ones all count.
- * Other inputs, the labels, get zeros: no output depends on them. */
+ * An input that an output depends on is a feed of the same name: ids are int32 or int64, dense
+ * ones float32 or float64 [size]. A single value of a sample may have a dimension of 1, or none. A
+ * sequence has one dimension more, its places: of ids a negative one stands behind the end, of
+ * dense ones all count. Other inputs, the labels, get zeros: no output depends on them. */
 #pragma once
 
 #include <stdbool.h>
