@@ -73,7 +73,7 @@ static int on_told(sd_event_source *source, int fd, uint32_t revents, void *user
     (void)source;
     (void)revents;
     (void)!read(fd, &count, sizeof count);
-    log_info("told to stop: what was granted is answered");
+    log_info("told to stop: tasks that are here are answered");
     teach_server_leave(userdata);
     return 0;
 }
