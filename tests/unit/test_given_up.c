@@ -100,6 +100,54 @@ TEST(test_new_bounds_try_again_what_was_given_up)
     world_free(w);
 }
 
+/* A rank whose peers refuse it is refused again: EX_CONFIG on the only node, or twice on one, is
+ * final in a collective job. */
+TEST(test_a_refused_newcomer_is_given_up_at_once)
+{
+    static const struct {
+        enum job_mode mode;
+        unsigned nodes;
+        uint32_t min;
+        int code;
+        uint32_t tries; /* 0: it is tried again and again */
+        enum job_state state;
+    } rows[] = { { JOB_MODE_COLLECTIVE, 1, 1, 78, 1, JOB_RUNNING },
+                 { JOB_MODE_COLLECTIVE, 1, 2, 78, 1, JOB_FAILED },
+                 { JOB_MODE_COLLECTIVE, 1, 1, 1, 0, JOB_RUNNING },
+                 { JOB_MODE_SERVICE, 1, 1, 78, 0, JOB_RUNNING } };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        struct world *w = world_new(rows[i].nodes, 2500, GIB, 900);
+        struct job_spec *spec = world_spec("one", rows[i].min, 2, 200, 0, 0);
+        struct job *job;
+
+        spec->mode = rows[i].mode;
+        spec->restart_max = 9;
+        job = world_submit(w, spec);
+        world_run(w, 6);
+        for (int s = 0; s < 60; s++) /* the others have trained */
+            world_second(w);
+        assert_int_equal(job_count_running(job, 0), 2);
+        for (uint32_t t = 0; t < (rows[i].tries > 0 ? rows[i].tries : 3); t++) {
+            for (int s = 0; s < 100 && (world_live(job, "trainer", 0) == NULL ||
+                                        world_live(job, "trainer", 0)->state != PROCESS_RUNNING);
+                 s++)
+                world_second(w);
+            assert_non_null(world_live(job, "trainer", 0));
+            world_exit(w, world_live(job, "trainer", 0), rows[i].code, 0);
+            world_run(w, 2);
+        }
+        for (int s = 0; s < 100; s++)
+            world_second(w);
+        job = cluster_find_job(w->cluster, "one");
+        assert_int_equal(job->state, rows[i].state);
+        assert_int_equal(job->counts[0].given_up, rows[i].tries > 0);
+        if (rows[i].state == JOB_FAILED)
+            assert_non_null(strstr(job->reason, "another try is of no use"));
+        world_free(w);
+    }
+}
+
 /* A failure a day is no reason to end a job of a month. */
 TEST(test_failures_of_long_ago_are_forgotten)
 {

@@ -240,3 +240,40 @@ bool job_fails_at_once(const struct cluster *cluster, const struct job *job,
                    found.most, found.most == 1 ? "" : "s");
     return true;
 }
+
+/* has_been_refused - an earlier process of the slot, on the same node */
+static bool has_been_refused(const struct job *job, const struct process *last)
+{
+    const struct process *process;
+
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        if (process != last && process->role == last->role && process->index == last->index &&
+            failed_itself(process) && process->exit_signal == 0 &&
+            process->exit_code == EX_CONFIG && streq(process->node_name, last->node_name))
+            return true;
+    }
+    return false;
+}
+
+bool job_refuses_for_good(const struct cluster *cluster, const struct job *job,
+                          const struct process *last)
+{
+    return job->spec->mode == JOB_MODE_COLLECTIVE && last->exit_signal == 0 &&
+           last->exit_code == EX_CONFIG &&
+           (has_been_refused(job, last) || !is_untried_somewhere(cluster, job, last->role));
+}
+
+bool job_can_do_without(const struct process *process)
+{
+    const struct job *job = process->job;
+    const struct role_spec *spec = &job->spec->roles[process->role];
+    const struct role_counts *counts = &job->counts[process->role];
+    uint32_t others = counts->running + (job->finishing ? counts->finished : 0);
+
+    if (job_elastic_role(job) != (int)process->role || others == 0)
+        return false;
+    if (job->finishing) /* without a task queue nobody else does its share */
+        return job->queue != NULL;
+    return spec->max > spec->min + counts->given_up;
+}

@@ -30,6 +30,16 @@ bool process_found_no_program(const struct process *process, const struct proces
 /* process_ran_for_us - at most, by its agent's clock or ours */
 uint64_t process_ran_for_us(const struct process *process, struct instant now);
 
+/* job_can_do_without - others of its role are at the work, and the rest of its slots is enough for
+ * the minimum */
+bool job_can_do_without(const struct process *process);
+
+/* job_refuses_for_good - of a collective job: `last` has just ended with EX_CONFIG, for the second
+ * time on that node, or every node has seen one fail. Its peers refuse it, or its words are wrong,
+ * at the next try too. Linear in the job's processes, times the nodes */
+bool job_refuses_for_good(const struct cluster *cluster, const struct job *job,
+                          const struct process *last);
+
 /* job_fails_at_once - its program fails everywhere within seconds and nothing was ever done, as
  * often as the job bears of that; `last` has just failed. buffer: how often and where, as a clause.
  * Linear in its processes, times the nodes */

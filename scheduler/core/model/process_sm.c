@@ -357,21 +357,6 @@ static bool ran_well(const struct process *process, struct instant now)
            now.wall_us - process->started_wall_us >= well_us;
 }
 
-/* Others of its role are at the work, and the rest of its slots is enough for the minimum. */
-static bool is_dispensable(const struct process *process)
-{
-    const struct job *job = process->job;
-    const struct role_spec *spec = &job->spec->roles[process->role];
-    const struct role_counts *counts = &job->counts[process->role];
-    uint32_t others = counts->running + (job->finishing ? counts->finished : 0);
-
-    if (job_elastic_role(job) != (int)process->role || others == 0)
-        return false;
-    if (job->finishing) /* without a task queue nobody else does its share */
-        return job->queue != NULL;
-    return spec->max > spec->min + counts->given_up;
-}
-
 static void back_off(struct cluster *cluster, const struct process *process, struct instant now)
 {
     struct job *job = process->job;
@@ -396,10 +381,13 @@ static void failed(struct cluster *cluster, struct process *process, const char 
 {
     struct job *job = process->job;
     uint32_t failures = (ran_well(process, now) ? 0 : process_slot(process)->failures) + 1;
-    bool dispensable = is_dispensable(process);
+    bool dispensable = job_can_do_without(process);
+    bool final = job_refuses_for_good(cluster, job, process);
     char name[ROLE_NAME_MAX + 16];
     char at_once[160];
 
+    if (final) /* it counts as one that failed too often */
+        failures = MAX_OF(failures, job->spec->restart_max + 1);
     slot_set_failures(cluster, job, process->role, process->index, failures);
     process_name(process, name, sizeof name);
     if (!job->spec->fault_tolerant)
@@ -412,6 +400,15 @@ static void failed(struct cluster *cluster, struct process *process, const char 
                  job->spec->roles[process->role].name, at_once, name, process->node_name, how);
     else if (failures <= job->spec->restart_max)
         start_again(cluster, process, now);
+    else if (final && dispensable)
+        effect_process_event(cluster, now, process, "process-given-up",
+                             "%s is not started again, as another try is of no use, and others do "
+                             "its work: %s",
+                             name, how);
+    else if (final)
+        job_stop(cluster, job, now, INTENT_FAILED, CAUSE_PROCESS_FAILED,
+                 "%s failed on node %s, and another try is of no use: %s", name, process->node_name,
+                 how);
     else if (dispensable)
         effect_process_event(cluster, now, process, "process-given-up",
                              "%s failed %u time%s and is not started again, others do its work: %s",
