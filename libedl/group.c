@@ -9,8 +9,10 @@
 #include "libedl/group_exact.h"
 #include "libedl/group_internal.h"
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/macro.h"
 
+#define FOREIGN_PATIENCE_US (30 * USEC_PER_SEC)
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define ALIVE_TRIES 3
 
@@ -142,6 +144,7 @@ int group_new(const struct group_members *members, const struct edl_group_option
         group->members = *members;
     if (secret != NULL)
         memcpy(group->secret, secret, sizeof group->secret);
+    group->foreign_patience_us = FOREIGN_PATIENCE_US;
     group->window_fd = group->readers_fd = -1;
     for (int k = 0; k < GROUP_RANKS_MAX; k++)
         group->links[k].fd = group->views[k].fd = -1;

@@ -107,7 +107,7 @@ int group_frame_decode(const uint8_t bytes[GROUP_FRAME_BYTES], struct group_fram
     uint64_t version, kind, nothing;
 
     if (get(&in, 4) != MAGIC)
-        return edl_error_set(error, -EPROTO, "this is no message of a group");
+        return edl_error_set(error, -EBADMSG, "this is no message of a group");
     version = get(&in, 2);
     if (version != GROUP_VERSION) {
         (void)edl_error_set(error, -EPROTO, "a rank speaks version %u of the protocol, this one %d",

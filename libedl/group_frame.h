@@ -75,7 +75,8 @@ void group_frame_encode(const struct group_frame *frame, uint8_t ret[GROUP_FRAME
 
 struct edl_error;
 
-/* group_frame_decode - -EPROTO: it is none, of another version, or has a value that cannot be */
+/* group_frame_decode - -EBADMSG: it is none; -EPROTO: of another version, or has a value that
+ * cannot be */
 int group_frame_decode(const uint8_t bytes[GROUP_FRAME_BYTES], struct group_frame *ret,
                        struct edl_error *error);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libedl/group_internal.h"
+#include "shared/clock.h"
 #include "shared/macro.h"
 
 enum { LINE_BYTES = 120 };
@@ -375,6 +376,26 @@ static int check_challenge(struct edl_group *group, unsigned rank)
     return GROUP_WELL;
 }
 
+/* is_foreign - what answered is no rank: the port of one that was just lost may be another
+ * program's by now, and the next generation is without it. A rank that stays away is told at last
+ */
+static int is_foreign(struct edl_group *group, unsigned rank)
+{
+    const uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+    const char *node = group->node_names[rank];
+
+    group->error = (struct edl_error){ 0 };
+    if (group->foreign_us == 0)
+        group->foreign_us = now_us;
+    if (now_us - group->foreign_us < group->foreign_patience_us)
+        return GROUP_ABORTED;
+    (void)edl_error_set(&group->error, -EBADMSG,
+                        "at the address of rank %u%s%s a program answers that is none of the group",
+                        rank, *node != '\0' ? " on " : "", node);
+    (void)edl_error_remedy(&group->error, "find out which program has that port");
+    return group_fail(group, -EBADMSG);
+}
+
 int group_dialled(struct edl_group *group, unsigned rank)
 {
     struct group_link *link = &group->links[rank];
@@ -386,6 +407,8 @@ int group_dialled(struct edl_group *group, unsigned rank)
         return GROUP_WELL;
     if (r >= 0)
         r = read_greeting(g, link, &group->error);
+    if (r == -EBADMSG)
+        return is_foreign(group, rank);
     if (r == -EPROTO && group->error.code != 0)
         return group_fail(group, -EPROTO); /* another version: nobody will ever meet */
     if (r < 0)

@@ -144,6 +144,8 @@ struct edl_group {
     bool is_node_told, is_node_heard[GROUP_RANKS_MAX]; /* whether a node shares its memory */
     bool all_share;                                    /* all nodes that were heard do */
     struct group_nodes nodes;
+    uint64_t foreign_us;          /* since when another program answers for a rank; 0: none does */
+    uint64_t foreign_patience_us; /* so long it may be that of a rank that was just lost */
     bool is_setting_up;
     bool is_arriving;              /* the wait for the world has begun */
     struct edl_world *early_world; /* it came while the rank was following; owned */

@@ -193,8 +193,9 @@ int group_link_head(struct group_link *link, struct edl_error *error)
         link->n_head += (size_t)r;
         if (link->n_head == GROUP_FRAME_BYTES) {
             link->n_body = 0;
-            if (group_frame_decode(link->head, &link->frame, error) < 0)
-                return -EPROTO;
+            r = group_frame_decode(link->head, &link->frame, error);
+            if (r < 0)
+                return (int)r;
         }
     }
     return 1;

@@ -431,8 +431,10 @@ int group_meet(struct edl_group *group)
     if (r == GROUP_WELL)
         r = set_up(group);
     group->is_setting_up = false;
-    if (r == GROUP_WELL)
+    if (r == GROUP_WELL) {
+        group->foreign_us = 0;
         r = catch_up(group);
+    }
     if (group->rank != 0) /* rank 0 alone watches for newcomers */
         group->members.end(group->members.self, GROUP_WAIT_OVER);
     return r;
