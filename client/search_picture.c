@@ -21,6 +21,7 @@
 #define HEIGHT 240
 #define GAP 90 /* between the two pictures */
 #define TICKS 4
+#define SHORT_S 20
 
 struct picture {
     const struct search_space *space;
@@ -147,8 +148,11 @@ static void draw_axes(const struct picture *picture)
         draw_line(picture, LEFT, y_of(picture, result), WIDTH - RIGHT, y_of(picture, result));
         (void)snprintf(text, sizeof text, "%.4g", result);
         draw_text(picture, LEFT - 8, y_of(picture, result) + 4, "end", text);
-        draw_text(picture, x_of(picture, seconds), TOP + HEIGHT + 18, "middle",
-                  text_duration((uint64_t)(seconds * (double)USEC_PER_SEC), time, sizeof time));
+        if (picture->last_s < SHORT_S)
+            (void)snprintf(time, sizeof time, "%.2gs", seconds);
+        else
+            (void)text_duration((uint64_t)(seconds * (double)USEC_PER_SEC), time, sizeof time);
+        draw_text(picture, x_of(picture, seconds), TOP + HEIGHT + 18, "middle", time);
     }
 }
 

@@ -37,19 +37,16 @@ struct run {
 
 /* ---- what changed ---- */
 
-/* take_event - a job of ours, or one that was submitted and may be */
+/* take_event - of a job of ours. Those of another edl search of the same name are known when this
+ * one comes to submit them. */
 static int take_event(struct run *run, const json_t *event, bool *ret_news)
 {
     uint64_t id = json_u64(event, "job_id");
-    bool ours = id != 0 && search_jobs_has(run->jobs, id);
-    int status = STATUS_OK;
 
     run->revision = json_u64(event, "revision");
-    if (ours || (id != 0 && streq(json_text(event, "event"), "job-queued"))) {
-        status = search_jobs_look(run->server, run->jobs, id, &ours);
-        *ret_news |= ours;
-    }
-    return status;
+    return id != 0 && search_jobs_has(run->jobs, id)
+               ? search_jobs_look(run->server, run->jobs, id, ret_news)
+               : STATUS_OK;
 }
 
 static int read_anew(struct run *run)

@@ -22,28 +22,22 @@
 
 #define OUTPUT_LINES 20 /* of a trial that failed: its traceback */
 
-static struct search_told_job *find(const struct search_told *told, uint64_t id)
-{
-    for (size_t i = 0; i < told->n; i++)
-        if (told->jobs[i].id == id)
-            return &told->jobs[i];
-    return NULL;
-}
-
 /* note - *ret_first: nothing was told of it; the state that was, else the one that is */
-static int note(struct search_told *told, uint64_t id, int state, bool *ret_first)
+static int note(struct search_told *told, const struct search_job *newest, int state,
+                bool *ret_first)
 {
-    struct search_told_job *job = find(told, id);
-    int before = state;
+    struct search_told_job *job;
+    int before;
 
-    *ret_first = job == NULL;
-    if (job == NULL) {
+    while (told->n <= newest->trial) {
         told->jobs = xreallocarray(told->jobs, told->n + 1, sizeof *told->jobs);
-        job = &told->jobs[told->n++];
-        *job = (struct search_told_job){ .id = id };
-    } else {
-        before = job->state;
+        told->jobs[told->n++] = (struct search_told_job){ .id = 0 };
     }
+    job = &told->jobs[newest->trial];
+    *ret_first = job->id != newest->id;
+    before = *ret_first ? state : job->state;
+    if (*ret_first)
+        *job = (struct search_told_job){ .id = newest->id };
     job->state = state;
     return before;
 }
@@ -56,8 +50,8 @@ void search_told_begin(struct search_told *told, const struct search_jobs *jobs,
     bool first;
 
     for (size_t i = 0; i < trials->n; i++) {
-        (void)note(told, trials->jobs[i].newest.id, (int)trials->trials[i].state, &first);
-        told->jobs[told->n - 1].was_stopped = trials->jobs[i].is_stopped;
+        (void)note(told, &trials->jobs[i].newest, (int)trials->trials[i].state, &first);
+        told->jobs[trials->trials[i].number].was_stopped = trials->jobs[i].is_stopped;
         under_way += trials->trials[i].state <= SEARCH_TRIAL_RUNS && !trials->jobs[i].is_stopped;
     }
     told->best = search_best(jobs->record.space, &history);
@@ -74,9 +68,10 @@ void search_told_end(struct search_told *told)
 
 bool search_told_before(const struct search_told *told, const struct search_trial_jobs *jobs)
 {
-    const struct search_told_job *job = find(told, jobs->newest.id);
+    unsigned trial = jobs->newest.trial;
 
-    return job != NULL && job->was_stopped;
+    return trial < told->n && told->jobs[trial].id == jobs->newest.id &&
+           told->jobs[trial].was_stopped;
 }
 
 static void tell_start(const struct search_jobs *jobs, const struct search_trial *trial)
@@ -114,7 +109,7 @@ void search_tell_news(struct search_told *told, const struct search_jobs *jobs,
     for (size_t i = 0; i < trials->n; i++) {
         const struct search_trial *trial = &trials->trials[i];
         bool first, ended = trial->state > SEARCH_TRIAL_RUNS;
-        int before = note(told, trials->jobs[i].newest.id, (int)trial->state, &first);
+        int before = note(told, &trials->jobs[i].newest, (int)trial->state, &first);
         bool changed = first || before != (int)trial->state;
 
         if (changed && (trial->state == SEARCH_TRIAL_RUNS ||

@@ -17,7 +17,7 @@ struct server;
 /* What was told of which job already. */
 struct search_told {
     struct search_told_job {
-        uint64_t id;
+        uint64_t id;      /* 0: nothing */
         int state;        /* enum search_trial_state */
         bool was_stopped; /* with its search, before this began */
     } * jobs;             /* owned */

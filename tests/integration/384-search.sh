@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # edl search: trials as jobs, each value in its command; a search that is killed again and again, and two of one search at once, try what
 # an undisturbed one tries; a failing program ends it, as does one that tells no metric; other jobs get room; what is typed wrongly is told.
-# Takes 25 s: three searches, whose every trial is a job
+# Takes 25 s: five searches, whose every trial is a job
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 . "$EDL_SOURCE_DIR/tests/lib/search.sh"
 cluster_start --nodes 2 --cpu 2000m
@@ -43,6 +43,29 @@ wait $first || fail "the first one: $(cat run)"
 wait $second || fail "the second one: $(cat second)"
 tried twice | cmp - calm.json || fail "two tried something else: $(tried twice)"
 [ "$(jobs_of twice)" = $n ] || fail "two submitted a trial twice: $(jobs_of twice) jobs"
+
+# Ctrl-C ends it, and no trial
+gate 0
+search_run paused space.yaml >run 2>&1 &
+first=$!
+await 120 'trials are there' while_runs $first has_jobs paused 2
+kill -INT $first
+status=0
+wait $first || status=$?
+[ $status = 130 ] && grep -q 'edl search resume paused' run || fail "Ctrl-C: $status, $(cat run)"
+edl search show paused --json | holds 'all(.trials[]; .state | IN("runs", "waits"))' || fail "a trial was ended: $(edl search show paused)"
+edl search stop paused >stopped
+
+# what others write into EDL_TRIAL harms nobody
+deep=$(printf '%.0s[' {1..2000})
+for told in "$deep" '{}' '{"search": "calm", "trial": 1, "parameters": {"x": [1]}}' '{"search": "calm", "trial": 1, "parameters": {}, "more": {"a": 1}}'; do
+    edl submit --name odd --no-upload --memory 64Mi --cpu 100m --env EDL_TRIAL="$told" -- true >/dev/null
+    api GET '/jobs/odd' | holds '.trial == null' || fail "it is shown: $told"
+    edl wait odd --timeout 300 >/dev/null
+done
+edl submit --name calm-1 --no-upload --memory 64Mi --cpu 100m --env EDL_TRIAL='{"search": "calm", "trial": 99999999, "parameters": {}}' -- true >/dev/null
+edl wait calm-1 --timeout 300 >/dev/null
+tried calm | cmp - calm.json || fail "a foreign job is of the search: $(tried calm)"
 
 # stopped, and gone on with: what was stopped begins again, and nothing counts as failed
 gate 0

@@ -40,7 +40,12 @@ SPACE
 search_run() { # NAME SPACE [OPTION...]
     local name=$1 space=$2
     shift 2
-    edl search run "$space" --name "$name" --no-upload --memory 64Mi --cpu 500m "$@" -- python3 -S -E "$work/trial.py" "$work" x={x} kind={kind}
+    set -- edl search run "$space" --name "$name" --no-upload --memory 64Mi --cpu 500m "$@" -- python3 -S -E "$work/trial.py" "$work" x={x} kind={kind}
+    [ "$BASHPID" != $$ ] || {
+        "$@"
+        return
+    }
+    exec "$@" # in the background $! is the search
 }
 
 # what was tried, in the order of the trials
