@@ -101,6 +101,9 @@ static void make_report(struct sim *sim, const struct sim_node *node, struct age
         if (runs != NULL) { /* by the machine, as a fresh agent finds it */
             item->ran_us = sim->now_us - runs->since_us;
             item->steps = steps_of(sim, agent, runs);
+            if (runs->backlog_agent == agent->number &&
+                sim->config.mutant != SIM_MUTANT_BACKLOG_HIDDEN)
+                item->backlog = runs->backlog;
             if (sim->config.mutant != SIM_MUTANT_STANDSTILL_UNTOLD)
                 item->frozen_us = ledger_stood_us(sim, runs->job, runs->id.incarnation);
         }

@@ -146,7 +146,7 @@ void check_rest(struct sim *sim)
     for (uint32_t i = 0; i < sim->n_submissions; i++) {
         const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
 
-        if (truth != NULL && sim->submissions[i].work.kind == SIM_WORK_FOREVER &&
+        if (truth != NULL && program_serves(&sim->submissions[i].work) &&
             truth->state == JOB_RUNNING)
             check_runs(sim, truth);
     }

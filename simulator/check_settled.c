@@ -13,6 +13,7 @@
 #define DRAIN_LIMIT_US (35 * USEC_PER_SEC)
 #define FOREIGN_LIMIT_US (20 * USEC_PER_SEC)
 #define GROWTH_LIMIT_US (30 * USEC_PER_SEC)
+#define IDLE_LIMIT_US (45 * USEC_PER_SEC)
 /* What the scheduler takes for noise of a node's own load, which may stand for long, is 2 %. */
 #define NOISE_PART 25
 
@@ -302,15 +303,48 @@ static bool load_allows(const struct sim *sim, const struct role_spec *role)
            (role->gpus == 0 || gpus <= all.gpus);
 }
 
+static const struct sim_work *work_of(const struct sim *sim, const struct truth_job *truth)
+{
+    return &sim->submissions[truth->submission].work;
+}
+
+static uint32_t share_up(uint32_t permille, uint32_t each_permille)
+{
+    return (permille + each_permille - 1) / each_permille;
+}
+
+/* Of a service so many have work all of the time, whatever happens. */
+static uint32_t most_that_grow(const struct sim *sim, const struct truth_job *truth,
+                               const struct truth_role *role)
+{
+    const struct sim_work *work = work_of(sim, truth);
+
+    return work->kind == SIM_WORK_SERVE
+               ? MIN_OF(role->max, share_up(program_load_permille(work, sim->now_us), 1000))
+               : role->max;
+}
+
+/* More would have work for less than two fifths of their time. */
+static bool has_too_many(const struct sim *sim, const struct truth_job *truth,
+                         const struct truth_role *role)
+{
+    const struct sim_work *work = work_of(sim, truth);
+    uint32_t enough = share_up(program_load_permille(work, sim->now_us), 400);
+
+    return work->kind == SIM_WORK_SERVE && settled_is_complete(truth) &&
+           role->n_live == role->n_running && role->n_live > MAX_OF(enough, MAX_OF(role->min, 1U));
+}
+
 static bool could_grow(const struct sim *sim, const struct truth_job *truth, uint32_t r)
 {
     const struct truth_role *role = &truth->roles[r];
     const struct role_spec *spec = &spec_of(sim, truth)->roles[r];
 
     return settled_is_elastic(sim, truth, r) && settled_is_complete(truth) &&
-           !settled_is_finishing(truth) && role->n_live < role->max &&
+           !settled_is_finishing(truth) && role->n_live < most_that_grow(sim, truth, role) &&
            role->n_live == role->n_running && settled_nobody_failed(role) &&
-           !cluster_job_leaves_room(sim->server.cluster, truth->id, STALL_MOST_S) &&
+           (work_of(sim, truth)->kind == SIM_WORK_SERVE ||
+            !cluster_job_leaves_room(sim->server.cluster, truth->id, STALL_MOST_S)) &&
            has_room_for_one(sim, role, spec) && load_allows(sim, spec);
 }
 
@@ -324,6 +358,9 @@ static void check_growth(struct sim *sim, struct truth_job *truth, bool settled)
             violate(sim, "growth", "job %s has %u of its %u %s, and for %.0f s there is room",
                     truth->name, role->n_live, role->max, role->name,
                     (double)(sim->now_us - role->small_since_us) / 1e6);
+        if (settled_lasts(sim, &role->idle_since_us, has_too_many(sim, truth, role), IDLE_LIMIT_US))
+            violate(sim, "backlog", "job %s has %u %s for %.0f s, and fewer have work", truth->name,
+                    role->n_live, role->name, (double)(sim->now_us - role->idle_since_us) / 1e6);
     }
 }
 

@@ -100,6 +100,7 @@ static const struct profile profiles[] = {
     { .name = "slow", .speeds = true, MIXED_FAULTS },
     { .name = "types", .types = true, MIXED_FAULTS },
     { .name = "pins", .pins = true, MIXED_FAULTS },
+    { .name = "services", .services = true, MIXED_FAULTS },
     { .name = "storm",
       .per_minute = 10,
       .loss_ppm = 30000,

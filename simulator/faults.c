@@ -201,6 +201,50 @@ static void use_gpus(struct job_spec *spec, struct sim_work *work, uint64_t seed
     }
 }
 
+static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,
+                                    struct sim_work *ret_work)
+{
+    uint64_t random = stream_of(seed, name, number);
+    struct job_spec *spec = job_spec_new(1);
+
+    (void)snprintf(spec->name, sizeof spec->name, "%s-%u", name, number);
+    spec->mode = JOB_MODE_PSERVER;
+    spec->passes = 1;
+    spec->grace_us = USEC_PER_SEC;
+    spec->restart_max = 8;
+    spec->restart_backoff_us = USEC_PER_SEC;
+    spec->fault_tolerant = true;
+    make_role(&spec->roles[spec->n_roles++], "trainer", &random);
+    *ret_work = (struct sim_work){ .kind = SIM_WORK_FOREVER,
+                                   .start = { 5 * USEC_PER_MSEC, 500 * USEC_PER_MSEC },
+                                   .stop = { USEC_PER_MSEC, 500 * USEC_PER_MSEC } };
+    return spec;
+}
+
+/* One job in three is a service, whose load changes until the calm. */
+static struct job_spec *make_service(const struct schedule *schedule, uint32_t number,
+                                     struct job_spec *spec, struct sim_work *work)
+{
+    uint64_t random = stream_of(schedule->seed, "services", number);
+    struct job_spec *made;
+
+    if (random_below(&random, 3) != 0)
+        return spec;
+    made = job_of_calm(schedule->seed, "job", number, work);
+    made->mode = JOB_MODE_SERVICE;
+    made->restart_max = ROLE_INSTANCES_MAX; /* a fault of its node is no end of it */
+    made->roles[0].min = 1;
+    made->roles[0].max = (uint32_t)between(&random, 1, 8);
+    made->roles[0].cpu_millicores = 100 * between(&random, 1, 5);
+    (void)job_spec_free(spec);
+    work->kind = SIM_WORK_SERVE;
+    work->n_loads = (uint32_t)between(&random, 1, SIM_LOADS_MAX);
+    for (uint32_t i = 0; i < work->n_loads; i++)
+        work->loads[i] = (struct sim_load){ .at_us = schedule->calm_us * i / work->n_loads,
+                                            .permille = (uint32_t)between(&random, 0, 9000) };
+    return made;
+}
+
 void schedule_job(const struct schedule *schedule, uint32_t number, struct job_spec **ret_spec,
                   struct sim_work *ret_work)
 {
@@ -246,7 +290,9 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
     }
     if (random_below(&random, 3) == 0)
         spec->expected_us = between(&random, 1, 60) * USEC_PER_SEC;
-    if (schedule->types)
+    if (schedule->services)
+        *ret_spec = make_service(schedule, number, spec, ret_work);
+    else if (schedule->types)
         use_gpus(spec, ret_work, seed, number);
     else
         *ret_spec = job_of_family(seed, number, spec, ret_work);
@@ -254,26 +300,6 @@ void schedule_job(const struct schedule *schedule, uint32_t number, struct job_s
     (*ret_spec)->notify->on = number % 3 == 0 ? NOTIFY_END : NOTIFY_END | NOTIFY_FAIL;
     if (schedule->pins)
         schedule_pin_roles(*ret_spec, schedule->n_nodes, stream_of(seed, "pins", number));
-}
-
-static struct job_spec *job_of_calm(uint64_t seed, const char *name, uint32_t number,
-                                    struct sim_work *ret_work)
-{
-    uint64_t random = stream_of(seed, name, number);
-    struct job_spec *spec = job_spec_new(1);
-
-    (void)snprintf(spec->name, sizeof spec->name, "%s-%u", name, number);
-    spec->mode = JOB_MODE_PSERVER;
-    spec->passes = 1;
-    spec->grace_us = USEC_PER_SEC;
-    spec->restart_max = 8;
-    spec->restart_backoff_us = USEC_PER_SEC;
-    spec->fault_tolerant = true;
-    make_role(&spec->roles[spec->n_roles++], "trainer", &random);
-    *ret_work = (struct sim_work){ .kind = SIM_WORK_FOREVER,
-                                   .start = { 5 * USEC_PER_MSEC, 500 * USEC_PER_MSEC },
-                                   .stop = { USEC_PER_MSEC, 500 * USEC_PER_MSEC } };
-    return spec;
 }
 
 void schedule_filler(uint64_t seed, struct job_spec **ret_spec, struct sim_work *ret_work)
@@ -585,6 +611,7 @@ int schedule_make(const struct sim_run_options *options, uint64_t seed, struct s
         make_speeds(ret);
     ret->types = profile->types;
     ret->pins = profile->pins;
+    ret->services = profile->services;
     if (profile->types)
         make_types(ret);
     make_entries(ret, profile, &random);

@@ -37,8 +37,9 @@ struct schedule {
     uint32_t *speeds;          /* owned: permille of each node; NULL: all alike */
     struct entry *entries;     /* owned, by time */
     size_t n_entries;
-    bool types; /* of GPU: most jobs use them, and each is faster on some than on others */
-    bool pins;  /* half of the roles name the node of each instance */
+    bool types;    /* of GPU: most jobs use them, and each is faster on some than on others */
+    bool services; /* some jobs serve a load, and tell of their queues */
+    bool pins;     /* half of the roles name the node of each instance */
 };
 
 /* schedule_make - -EINVAL with error: no such profile */

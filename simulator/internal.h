@@ -198,23 +198,6 @@ enum unit_life {
     LIFE_LOST, /* the machine was started again: the folder is there without an end */
 };
 
-enum step {
-    STEP_NONE,
-    STEP_PREPARE, /* the data, which takes a while */
-    STEP_DATASET,
-    STEP_LEASE,
-    STEP_WORK,
-    STEP_FINISH,
-    STEP_FAIL,
-    STEP_SAVE,
-    STEP_SAVED,
-    STEP_LIVE,  /* until lifetime is over */
-    STEP_TRAIN, /* in steps, together with the others of its job */
-    STEP_TELL,  /* it was told to end, and has saved: its agent hears that, and then it hangs */
-    STEP_HANG,  /* for ever */
-    STEP_LEAVE
-};
-
 /* One process folder of a machine. */
 struct unit {
     uint64_t serial; /* unique in the simulation */
@@ -252,6 +235,8 @@ struct unit {
     struct task_ref ref;
     bool has_task;
     struct unit_steps steps;
+    struct backlog_told backlog; /* what it told of its queue, to the agent of that number: */
+    uint64_t backlog_agent;
     struct unit *next, *prev;           /* node->units */
     struct unit *slot_next, *slot_prev; /* truth_slot.live: those that really are there */
 };
@@ -478,6 +463,7 @@ struct truth_role {
     uint64_t short_since_us;    /* fewer than min run; meaningless while enough do */
     uint64_t longest_us;        /* that any of its units ran, of those that are gone */
     uint64_t small_since_us;    /* check_settled.c: it could grow; 0: it could not */
+    uint64_t idle_since_us;     /* likewise: more of a service than have work; 0: not so */
     uint32_t min, max;          /* committed */
     uint32_t max_before;        /* holds until max_before_until_us as well */
     uint64_t max_before_until_us;

@@ -308,6 +308,8 @@ static void commit_event(struct sim *sim, const struct effect *effect)
           effect->name[0] != '\0' ? " on " : "", effect->name, effect->text);
     sim->seen[SIM_SEEN_QUARANTINES] += streq(effect->event, "node-quarantined");
     sim->seen[SIM_SEEN_RESIZES] += streq(effect->event, "job-resizing");
+    sim->seen[SIM_SEEN_BACKLOGS] += streq(effect->event, "job-resizing") && effect->job != NULL &&
+                                    job_wanted_by_backlog(effect->job) > 0;
     sim->seen[SIM_SEEN_TYPES_KNOWN] +=
         streq(effect->event, "job-resizing") && knows_types(sim, effect->job);
     sim->seen[SIM_SEEN_EXCHANGED] += streq(effect->event, "process-exchanged");

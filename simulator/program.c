@@ -208,6 +208,10 @@ static void step(struct sim *sim, struct unit *unit, enum step next)
         program_train_begin(sim, unit);
         wait_until(sim, unit, sim->now_us + TELL_EACH_US);
         break;
+    case STEP_SERVE:
+        program_serve(sim, unit);
+        wait_until(sim, unit, sim->now_us + TELL_EACH_US);
+        break;
     case STEP_LIVE:
     case STEP_TELL:
     case STEP_HANG:
@@ -232,6 +236,8 @@ void program_begin(struct sim *sim, struct unit *unit)
         step(sim, unit, STEP_LIVE);
     } else if (work->kind == SIM_WORK_STEPS) {
         step(sim, unit, STEP_TRAIN);
+    } else if (work->kind == SIM_WORK_SERVE) {
+        step(sim, unit, STEP_SERVE);
     } else if (work->kind == SIM_WORK_LIFETIME) {
         step(sim, unit, STEP_LIVE);
         wait_until(sim, unit, sim->now_us + draw(&unit->random, work->lifetime));
@@ -340,6 +346,9 @@ void program_on_event(struct sim *sim, struct unit *unit)
         break;
     case STEP_TRAIN:
         trained(sim, unit);
+        break;
+    case STEP_SERVE:
+        step(sim, unit, STEP_SERVE);
         break;
     case STEP_LIVE:
         lived(sim, unit);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "scheduler/core/model/backlog.h"
 #include "shared/step_sums.h"
 
 struct message;
@@ -12,6 +13,25 @@ struct sim;
 struct sim_work;
 struct task_ref;
 struct unit;
+
+/* Where a program is. */
+enum step {
+    STEP_NONE,
+    STEP_PREPARE, /* the data, which takes a while */
+    STEP_DATASET,
+    STEP_LEASE,
+    STEP_WORK,
+    STEP_FINISH,
+    STEP_FAIL,
+    STEP_SAVE,
+    STEP_SAVED,
+    STEP_LIVE,  /* until lifetime is over */
+    STEP_TRAIN, /* in steps, together with the others of its job */
+    STEP_SERVE, /* a load, together with the others of its job */
+    STEP_TELL,  /* it was told to end, and has saved: its agent hears that, and then it hangs */
+    STEP_HANG,  /* for ever */
+    STEP_LEAVE
+};
 
 void program_begin(struct sim *sim, struct unit *unit);
 void program_terminate(struct sim *sim, struct unit *unit); /* SIGTERM */
@@ -43,5 +63,14 @@ bool program_train(struct sim *sim, struct unit *unit);
 void program_tell_steps(struct sim *sim, struct unit *unit);
 /* program_step_us - how long a step of n takes, on an even machine */
 uint64_t program_step_us(const struct sim_work *work, uint32_t n, uint32_t servers);
+
+/* --- program_serve.c: they share a load, and tell their agents of their queues --- */
+
+void program_serve(struct sim *sim, struct unit *unit);
+/* program_serves - what does that goes on until it is told to stop */
+bool program_serves(const struct sim_work *work);
+/* program_load_permille - so many instances would be busy all the time */
+uint32_t program_load_permille(const struct sim_work *work, uint64_t now_us);
+
 /* program_count_running - of its job; at least 1 */
 uint32_t program_count_running(const struct unit *unit, bool servers);

@@ -91,7 +91,7 @@ static void add_calm(struct sim *sim, const struct schedule *schedule)
     if (sim->config.groups)
         add_claims(sim, schedule);
     for (uint32_t i = 0; i < sim->n_submissions; i++)
-        if (sim->submissions[i].work.kind == SIM_WORK_FOREVER)
+        if (program_serves(&sim->submissions[i].work))
             sim_kill_at(sim, schedule->calm_us + REST_US, i);
 }
 

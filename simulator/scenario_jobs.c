@@ -51,6 +51,50 @@ static int read_step(struct document_reader *reader, const char *key, const json
     return sum > 0 ? 0 : document_refuse(reader, "a %s that takes no time", key);
 }
 
+static int read_instances(struct document_reader *reader, const char *key, const json_t *value,
+                          void *target)
+{
+    double instances = json_number_value(value);
+
+    (void)key;
+    if (!json_is_number(value) || !(instances >= 0) || instances > ROLE_INSTANCES_MAX)
+        return document_expected(reader, "so many instances, as 2.5", value);
+    *(uint32_t *)target = (uint32_t)(instances * 1000 + 0.5);
+    return 0;
+}
+
+#define AT(field) offsetof(struct sim_load, field)
+static const struct document_rule load_rules[] = {
+    { .key = "at", .kind = DOCUMENT_TIME, .offset = AT(at_us), .max = SCENARIO_TIME_MAX },
+    { .key = "instances", .kind = DOCUMENT_CALL, .offset = AT(permille), .call = read_instances },
+};
+#undef AT
+
+/* read_load - when which load of a service begins */
+static int read_load(struct document_reader *reader, const char *key, const json_t *value,
+                     void *target)
+{
+    struct sim_work *work = target;
+
+    (void)key;
+    if (!json_is_array(value) || json_array_size(value) == 0 ||
+        json_array_size(value) > SIM_LOADS_MAX)
+        return document_expected(reader, "an array of one to 16 loads", value);
+    work->n_loads = (uint32_t)json_array_size(value);
+    for (uint32_t i = 0; i < work->n_loads; i++) {
+        size_t length = document_enter_index(reader, i);
+        int r = document_read(reader, json_array_get(value, i), load_rules, ELEMENTS(load_rules),
+                              &work->loads[i]);
+
+        if (r == 0 && i > 0 && work->loads[i].at_us <= work->loads[i - 1].at_us)
+            r = document_refuse(reader, "a load must be later than the one before it");
+        if (r < 0)
+            return r;
+        document_leave(reader, length);
+    }
+    return 0;
+}
+
 #define AT(field) offsetof(struct work_draft, field)
 static const struct document_rule work_rules[] = {
     { .key = "tasks", .kind = DOCUMENT_INTEGER, .offset = AT(tasks), .min = 1, .max = TASKS_MAX },
@@ -78,6 +122,7 @@ static const struct document_rule work_rules[] = {
       .call = scenario_read_permille },
     { .key = "step", .kind = DOCUMENT_CALL, .offset = AT(work.step), .call = read_step },
     { .key = "gpu-types", .kind = DOCUMENT_OBJECT, .offset = AT(gpu_types) },
+    { .key = "load", .kind = DOCUMENT_CALL, .offset = AT(work), .call = read_load },
     { .key = "lifetime",
       .kind = DOCUMENT_CALL,
       .offset = AT(lifetime),
@@ -135,10 +180,12 @@ static int read_gpu_types(struct document_reader *reader, const json_t *object,
 /* check_work - which of them belong together */
 static int check_work(struct document_reader *reader, const struct work_draft *draft)
 {
-    int kinds = (draft->tasks > 0) + (draft->steps > 0) + (draft->lifetime.max_us > 0);
+    int kinds = (draft->tasks > 0) + (draft->steps > 0) + (draft->lifetime.max_us > 0) +
+                (draft->work.n_loads > 0);
 
     if (kinds > 1)
-        return document_refuse(reader, "a job has tasks, steps or a lifetime, and one of them");
+        return document_refuse(reader,
+                               "a job has tasks, steps, a load or a lifetime, and one of them");
     if ((draft->tasks > 0 || draft->steps > 0) != (draft->task_us > 0))
         return document_refuse(reader, "tasks or steps (how many) and task (how long one takes) "
                                        "belong together");
@@ -156,6 +203,8 @@ static enum sim_work_kind kind_of(const struct work_draft *draft)
         return SIM_WORK_TASKS;
     if (draft->steps > 0)
         return SIM_WORK_STEPS;
+    if (draft->work.n_loads > 0)
+        return SIM_WORK_SERVE;
     return draft->lifetime.max_us > 0 ? SIM_WORK_LIFETIME : SIM_WORK_FOREVER;
 }
 

@@ -105,6 +105,7 @@ enum sim_mutant {
     SIM_MUTANT_SILENT_FROZEN,      /* agents take what is frozen for silent */
     SIM_MUTANT_PARKED_UNASKED,     /* the core is told that each job may be parked */
     SIM_MUTANT_NOTICE_LOST,        /* now and then an end is committed without its notice */
+    SIM_MUTANT_BACKLOG_HIDDEN,     /* reports do not tell of the queues of services */
     SIM_MUTANT_PARKED_FORGOTTEN,   /* a job that was parked is taken out of the queue */
     _SIM_MUTANT_MAX,
 };
@@ -181,6 +182,7 @@ enum sim_seen {
     SIM_SEEN_SERVERS_CHOSEN, /* more parameter servers than a minimum */
     SIM_SEEN_EXCHANGED,   /* instances that gave their place to one of another job, for its place */
     SIM_SEEN_TYPES_KNOWN, /* resizes of jobs of which it is known how they compare types of GPU */
+    SIM_SEEN_BACKLOGS,    /* committed: resizes of services that tell of their queues */
     SIM_SEEN_PARKED,      /* jobs that went back to the queue for others */
     SIM_SEEN_GIVEN_UP,    /* processes that failed too often, and their jobs go on */
     SIM_SEEN_AT_ONCE,     /* jobs whose program failed everywhere within seconds */
@@ -227,7 +229,10 @@ enum sim_work_kind {
     SIM_WORK_LIFETIME, /* each runs for lifetime_us, then exits 0 */
     SIM_WORK_STEPS,    /* all train together in steps, without a queue, and exit 0 at the last */
     SIM_WORK_FOREVER,  /* until told to stop */
+    SIM_WORK_SERVE,    /* likewise: they share a load, and tell of their queues */
 };
+
+#define SIM_LOADS_MAX 16
 
 #define SIM_STEP_TERMS 5
 
@@ -262,6 +267,13 @@ struct sim_work {
         uint32_t permille;
     } gpu_speeds[SIM_GPU_SPEEDS_MAX];
     uint32_t n_gpu_speeds;
+    /* SERVE: from then on, so many instances would be busy all the time; thousandths. Rising in
+     * time; none before the first */
+    struct sim_load {
+        uint64_t at_us;
+        uint32_t permille;
+    } loads[SIM_LOADS_MAX];
+    uint32_t n_loads;
 };
 
 struct sim *sim_new(const struct sim_config *config);

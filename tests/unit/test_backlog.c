@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_backlog.c - services that tell of their queues: how many instances there are, who gives way
+/* test_backlog.c - services that tell of their queues: the number of instances, and their room
  */
 #include "tests/unit/test.h"
 

@@ -445,10 +445,9 @@ TEST(test_seeds_of_every_profile_hold_every_promise)
  */
 TEST(test_mixed_histories_contain_everything)
 {
-    static const char *const profiles[] = {
-        "mixed", "mixed", "mixed", "mixed", "groups", "slow",
-        "types", "pins",  "gaps",  "away",  "alive",  "limits"
-    };
+    static const char *const profiles[] = { "mixed", "mixed",  "mixed",   "mixed", "groups",
+                                            "slow",  "types",  "pins",    "gaps",  "away",
+                                            "alive", "limits", "services" };
     bool sample = number_from_environment("EDL_SEEDS", SEEDS) < SEEDS;
     uint64_t seen[_SIM_SEEN_MAX] = { 0 };
 

@@ -76,6 +76,7 @@ static const struct mutant_case {
     { SIM_MUTANT_FOREIGN_HIDDEN, "none", "foreign", NULL, 8, 40 },
     { SIM_MUTANT_MAX_LOWERED, "none", "growth", NULL, 2, 20 },
     { SIM_MUTANT_SHARES_MIXED_UP, "groups", "share", NULL, 803, 1000 },
+    { SIM_MUTANT_BACKLOG_HIDDEN, "services", "backlog", NULL, 7, 60 },
     { SIM_MUTANT_GROUPS_KEPT, "groups", "sum", NULL, 1, 20 },
     { SIM_MUTANT_SHARE_LOWERED, "groups", "lent", NULL, 15, 200 },
     { SIM_MUTANT_LIMITS_UNTOLD, "limits", "limit", NULL, 1, 20 },
