@@ -21,6 +21,8 @@
 #define NAMES_MAX TEACHER_TENSORS_MAX
 #define TASK_SAMPLES_MAX (UINT64_C(1) << 20)
 #define EVENTS 32
+#define AHEAD_TIMES 4 /* tasks that the program has not taken, for each without an answer */
+#define AHEAD_BYTES (UINT64_C(256) << 20)
 
 void distill_say(struct edl_distill *distill, const char *format, ...)
 {
@@ -402,9 +404,22 @@ static int turn(struct edl_distill *distill)
 
 /* ---- batches ---- */
 
+/* Teachers go on while a slow one has the oldest task: what they answer meanwhile is kept, in
+ * bounds.
+ */
 int edl_distill_has_room(const struct edl_distill *distill)
 {
-    return distill->n_fed - distill->n_taken < 2 * MAX_OF(distill->require, n_ready(distill)) + 2;
+    uint64_t least = 2 * MAX_OF(distill->require, n_ready(distill)) + 2;
+    uint64_t room = MAX_OF(least, distill_room(&distill->dispatch));
+    uint64_t held = distill->n_fed - distill->n_taken;
+    const struct distill_batch *oldest = distill->batches;
+
+    if (distill_n_tasks(&distill->dispatch) >= room)
+        return 0;
+    if (held < least)
+        return 1;
+    return distill->held_bytes < AHEAD_BYTES &&
+           (held < AHEAD_TIMES * room || (oldest != NULL && !distill_batch_is_whole(oldest)));
 }
 
 int edl_distill_feed(struct edl_distill *distill, const struct edl_tensor *fields)
@@ -431,6 +446,7 @@ int edl_distill_feed(struct edl_distill *distill, const struct edl_tensor *field
     for (uint64_t i = 0; i < batch->n_tasks; i++)
         distill_task_add(&distill->dispatch, distill->n_fed++);
     distill->counts.tasks += batch->n_tasks;
+    distill->held_bytes += batch->field_bytes;
     say_none(distill, now_us);
     hand_out(distill, now_us);
     set_timer(distill, now_us);
@@ -446,6 +462,7 @@ static bool take_whole(struct edl_distill *distill, struct edl_distill_batch **r
     distill->batches = batch->next;
     batch->next = NULL;
     distill->n_taken += batch->n_tasks;
+    distill->held_bytes -= batch->field_bytes;
     *ret = &batch->told;
     return true;
 }

@@ -108,6 +108,7 @@ struct distill_batch *distill_batch_new(const struct edl_tensor *fields, const c
         (void)distill_row_bytes(&fields[i], &batch->row_bytes[i]);
         batch->tensors[i] = fields[i];
         batch->tensors[i].name = xstrdup(ins[i]);
+        batch->field_bytes += batch->row_bytes[i] * n_samples;
         batch->tensors[i].values = copy_of(fields[i].values, batch->row_bytes[i] * n_samples);
     }
     for (size_t i = 0; i < n_predicts; i++)

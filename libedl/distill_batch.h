@@ -17,6 +17,7 @@ struct distill_batch {
     unsigned n_users;
     struct edl_tensor *tensors; /* fields, then predictions; names and values are owned */
     uint64_t *row_bytes;        /* of each tensor */
+    uint64_t field_bytes;
     uint64_t first_task, n_tasks, n_answered;
     uint64_t task_samples;      /* of each task but the last */
     char *answered_by;          /* who gave the first answer, and so the shapes; owned */

@@ -7,6 +7,14 @@
 
 #include "shared/macro.h"
 
+#define TURN_US                                                                                    \
+    10000.0 /* from an answer until the next task is there, on a machine with much to do */
+#define AHEAD_US 250000.0 /* more than that is not sent ahead to a teacher whose speed is known */
+#define TARGET_LEAST UINT64_C(2)
+#define TARGET_BATCH UINT64_C(8)
+#define TARGET_MOST UINT64_C(16)
+#define FORGETS 0.9
+
 struct at {
     uint32_t teacher;
     uint64_t since_us;
@@ -30,8 +38,7 @@ static struct distill_task *task_find(const struct distill_dispatch *dispatch, u
     return task;
 }
 
-static struct distill_credit *teacher_find(const struct distill_dispatch *dispatch,
-                                           uint32_t teacher)
+static struct distill_pace *teacher_find(const struct distill_dispatch *dispatch, uint32_t teacher)
 {
     for (size_t i = 0; i < dispatch->n_teachers; i++)
         if (dispatch->teachers[i].teacher == teacher)
@@ -97,11 +104,12 @@ void distill_task_add(struct distill_dispatch *dispatch, uint64_t number)
     task_wait(dispatch, task);
 }
 
-void distill_teacher_came(struct distill_dispatch *dispatch, uint32_t teacher)
+void distill_teacher_came(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t batch_tasks)
 {
     dispatch->teachers =
         xreallocarray(dispatch->teachers, dispatch->n_teachers + 1, sizeof dispatch->teachers[0]);
-    dispatch->teachers[dispatch->n_teachers++] = (struct distill_credit){ .teacher = teacher };
+    dispatch->teachers[dispatch->n_teachers++] =
+        (struct distill_pace){ .teacher = teacher, .batch_tasks = batch_tasks };
 }
 
 /* task_leave - this teacher has it no longer */
@@ -116,7 +124,7 @@ static void task_leave(struct distill_dispatch *dispatch, struct distill_task *t
 
 void distill_teacher_went(struct distill_dispatch *dispatch, uint32_t teacher)
 {
-    struct distill_credit *gone = teacher_find(dispatch, teacher);
+    struct distill_pace *gone = teacher_find(dispatch, teacher);
     struct distill_task *task, *tmp;
 
     if (gone == NULL)
@@ -133,10 +141,10 @@ void distill_teacher_went(struct distill_dispatch *dispatch, uint32_t teacher)
 
 void distill_credited(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t n)
 {
-    struct distill_credit *found = teacher_find(dispatch, teacher);
+    struct distill_pace *found = teacher_find(dispatch, teacher);
 
     if (found != NULL)
-        found->n += n;
+        found->credit += n;
 }
 
 bool distill_asked(const struct distill_dispatch *dispatch, uint32_t teacher, uint64_t number)
@@ -146,14 +154,29 @@ bool distill_asked(const struct distill_dispatch *dispatch, uint32_t teacher, ui
     return task != NULL && at_find(task, teacher) != NULL;
 }
 
+/* said - a teacher has one task less, whatever it says of it */
+static struct distill_pace *said(struct distill_dispatch *dispatch, uint32_t teacher)
+{
+    struct distill_pace *pace = teacher_find(dispatch, teacher);
+
+    if (pace != NULL && pace->n_tasks > 0)
+        pace->n_tasks--;
+    return pace;
+}
+
 bool distill_answered(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t number,
                       uint64_t now_us)
 {
     struct distill_task *task = task_find(dispatch, number);
     const struct at *at = task != NULL ? at_find(task, teacher) : NULL;
+    struct distill_pace *pace = said(dispatch, teacher);
 
     if (at == NULL)
         return false;
+    pace->busy_us =
+        FORGETS * pace->busy_us + (double)(now_us - MAX_OF(at->since_us, pace->last_us));
+    pace->answers = FORGETS * pace->answers + 1;
+    pace->last_us = now_us;
     dispatch->known_us[dispatch->next_known] = now_us - at->since_us;
     dispatch->next_known = (dispatch->next_known + 1) % DISTILL_KNOWN_MOST;
     dispatch->n_known = MIN_OF(dispatch->n_known + 1, (size_t)DISTILL_KNOWN_MOST);
@@ -167,12 +190,62 @@ bool distill_failed(struct distill_dispatch *dispatch, uint32_t teacher, uint64_
     struct distill_task *task = task_find(dispatch, number);
     struct at *at = task != NULL ? at_find(task, teacher) : NULL;
 
+    (void)said(dispatch, teacher);
     if (at == NULL)
         return true;
     if (task->n_failures < DISTILL_TRIES)
         task->failed_at[task->n_failures++] = teacher;
     task_leave(dispatch, task, at);
     return task->n_failures < DISTILL_TRIES;
+}
+
+/* ---- the pace of a teacher ---- */
+
+/* each_us - between two answers while it has tasks; 0: unknown */
+static double each_us(const struct distill_pace *pace)
+{
+    return pace->answers > 0 ? pace->busy_us / pace->answers : 0;
+}
+
+static uint64_t target_of(const struct distill_pace *pace)
+{
+    uint64_t least = MAX_OF(TARGET_LEAST, MIN_OF(TARGET_BATCH, 2 * pace->batch_tasks));
+    double each = each_us(pace), wanted, ahead;
+
+    if (each <= 0)
+        return least;
+    wanted = MAX_OF((double)least, 1 + TURN_US / each);
+    ahead = MAX_OF((double)TARGET_LEAST, AHEAD_US / each);
+    return (uint64_t)MIN_OF(MIN_OF(wanted, ahead), (double)TARGET_MOST);
+}
+
+static uint64_t lack_of(const struct distill_pace *pace)
+{
+    uint64_t target = target_of(pace), has = pace->n_tasks + pace->credit;
+
+    return target - MIN_OF(target, has);
+}
+
+static double answers_in_us(const struct distill_pace *pace)
+{
+    return (double)(pace->n_tasks + 1) * each_us(pace);
+}
+
+/* is_sooner - one without a task first, then the one that answers soonest */
+static bool is_sooner(const struct distill_pace *a, const struct distill_pace *b)
+{
+    if ((a->n_tasks > 0) != (b->n_tasks > 0))
+        return a->n_tasks == 0;
+    return answers_in_us(a) < answers_in_us(b);
+}
+
+uint64_t distill_room(const struct distill_dispatch *dispatch)
+{
+    uint64_t n = 2;
+
+    for (size_t i = 0; i < dispatch->n_teachers; i++)
+        n += target_of(&dispatch->teachers[i]);
+    return n;
 }
 
 /* ---- what to do ---- */
@@ -233,36 +306,43 @@ static bool others_left(const struct distill_dispatch *dispatch, const struct di
     return false;
 }
 
-/* best_for - of the teachers with credit the one with the most. One that has failed it gets it
- * again only where no other is left: who fails is quick, and would fail it three times. */
-static struct distill_credit *best_for(const struct distill_dispatch *dispatch,
-                                       const struct distill_task *task)
+/* can_have - a teacher that has failed a task gets it again only where no other is left: who fails
+ * is quick, and would fail it three times */
+static bool can_have(const struct distill_dispatch *dispatch, const struct distill_task *task,
+                     uint32_t teacher)
 {
-    bool others = task->n_failures > 0 && others_left(dispatch, task);
-    struct distill_credit *best = NULL;
+    if (at_find(task, teacher) != NULL)
+        return false;
+    return task->n_failures == 0 || !has_failed_it(task, teacher) || !others_left(dispatch, task);
+}
+
+/* best_for - of the teachers with credit */
+static struct distill_pace *best_for(const struct distill_dispatch *dispatch,
+                                     const struct distill_task *task)
+{
+    struct distill_pace *best = NULL;
 
     for (size_t i = 0; i < dispatch->n_teachers; i++) {
-        struct distill_credit *one = &dispatch->teachers[i];
+        struct distill_pace *one = &dispatch->teachers[i];
 
-        if (one->n == 0 || at_find(task, one->teacher) != NULL ||
-            (others && has_failed_it(task, one->teacher)))
-            continue;
-        if (best == NULL || one->n > best->n)
+        if (one->credit > 0 && can_have(dispatch, task, one->teacher) &&
+            (best == NULL || is_sooner(one, best)))
             best = one;
     }
     return best;
 }
 
-static void task_send(struct distill_task *task, struct distill_credit *teacher, uint64_t now_us)
+static void task_send(struct distill_task *task, struct distill_pace *teacher, uint64_t now_us)
 {
-    teacher->n--;
+    teacher->credit--;
+    teacher->n_tasks++;
     task->at = xreallocarray(task->at, task->n_at + 1, sizeof task->at[0]);
     task->at[task->n_at++] = (struct at){ .teacher = teacher->teacher, .since_us = now_us };
 }
 
 /* next_late - a late task with a teacher that can have it as well; NULL: none */
 static struct distill_task *next_late(struct distill_dispatch *dispatch, uint64_t now_us,
-                                      struct distill_credit **ret_teacher)
+                                      struct distill_pace **ret_teacher)
 {
     uint64_t late_us = late_after_us(dispatch);
     struct distill_task *task;
@@ -280,7 +360,7 @@ static struct distill_task *next_late(struct distill_dispatch *dispatch, uint64_
 
 /* next_waiting - the first of the queue that a teacher can have; NULL: none */
 static struct distill_task *next_waiting(struct distill_dispatch *dispatch,
-                                         struct distill_credit **ret_teacher)
+                                         struct distill_pace **ret_teacher)
 {
     struct distill_task *task;
 
@@ -296,19 +376,19 @@ static struct distill_task *next_waiting(struct distill_dispatch *dispatch,
 bool distill_next_send(struct distill_dispatch *dispatch, uint64_t now_us, uint32_t *ret_teacher,
                        uint64_t *ret_task)
 {
-    struct distill_credit *teacher = NULL;
-    struct distill_task *task = next_waiting(dispatch, &teacher);
+    struct distill_pace *teacher = NULL;
+    struct distill_task *task = next_late(dispatch, now_us, &teacher);
 
     if (task != NULL) {
+        dispatch->n_repeats++;
+    } else {
+        task = next_waiting(dispatch, &teacher);
+        if (task == NULL)
+            return false;
         DL_DELETE(dispatch->queue, task);
         dispatch->n_waiting--;
         DL_APPEND(dispatch->out, task);
-    } else {
-        task = next_late(dispatch, now_us, &teacher);
-        dispatch->n_repeats += task != NULL;
     }
-    if (task == NULL)
-        return false;
     task_send(task, teacher, now_us);
     *ret_teacher = teacher->teacher;
     *ret_task = task->number;
@@ -317,10 +397,11 @@ bool distill_next_send(struct distill_dispatch *dispatch, uint64_t now_us, uint3
 
 bool distill_next_spare(struct distill_dispatch *dispatch, struct distill_credit *ret)
 {
-    for (size_t i = 0; dispatch->queue == NULL && i < dispatch->n_teachers; i++)
-        if (dispatch->teachers[i].n > 0) {
-            *ret = dispatch->teachers[i];
-            dispatch->teachers[i].n = 0;
+    for (size_t i = 0; i < dispatch->n_teachers; i++)
+        if (dispatch->teachers[i].credit > 0) {
+            *ret = (struct distill_credit){ .teacher = dispatch->teachers[i].teacher,
+                                            .n = dispatch->teachers[i].credit };
+            dispatch->teachers[i].credit = 0;
             return true;
         }
     return false;
@@ -339,11 +420,14 @@ uint64_t distill_next_late_us(struct distill_dispatch *dispatch, uint64_t now_us
 
 uint64_t distill_offers(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t now_us)
 {
-    uint64_t late_us = late_after_us(dispatch), n = dispatch->n_waiting;
-    struct distill_task *task;
+    const struct distill_pace *pace = teacher_find(dispatch, teacher);
+    uint64_t late_us = late_after_us(dispatch), lack = pace != NULL ? lack_of(pace) : 0, n = 0;
+    const struct distill_task *task;
 
-    DL_FOREACH(dispatch->out, task)
-    n += is_late(task, now_us, late_us) && at_find(task, teacher) == NULL;
+    for (task = dispatch->queue; task != NULL && n < lack; task = task->next)
+        n += can_have(dispatch, task, teacher);
+    for (task = dispatch->out; task != NULL && n < lack; task = task->next)
+        n += is_late(task, now_us, late_us) && can_have(dispatch, task, teacher);
     return n;
 }
 

@@ -55,6 +55,7 @@ struct edl_distill {
     struct distill_dispatch dispatch;
     struct distill_batch *batches;      /* in order; owned; utlist */
     uint64_t n_batches, n_fed, n_taken; /* batches; tasks */
+    uint64_t held_bytes;                /* of their fields */
     struct edl_distill_counts counts;
 
     bool told_none;

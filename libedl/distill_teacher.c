@@ -237,7 +237,7 @@ static int meet(struct edl_distill *distill, struct distill_teacher *teacher,
     teacher->stage = DISTILL_READY;
     teacher->pause_us = AGAIN_FIRST_US;
     teacher->said[0] = '\0';
-    distill_teacher_came(&distill->dispatch, teacher->number);
+    distill_teacher_came(&distill->dispatch, teacher->number, 0);
     return 0;
 }
 

@@ -618,8 +618,8 @@ EDL_API struct edl_distill *edl_distill_close(struct edl_distill *distill);
 /* edl_distill_error - what was wrong with the last call that failed; never NULL */
 EDL_API const char *edl_distill_error(const struct edl_distill *distill);
 
-/* edl_distill_has_room - 1: a batch would be taken; 0: get one first. Tasks on their way are
- * bounded by two for each teacher, and two more, but for those of one batch. */
+/* edl_distill_has_room - 1: a batch would be taken; 0: get one first. Tasks without an answer are
+ * bounded by what keeps all teachers busy, batches that wait for the program by 256 MB. */
 EDL_API int edl_distill_has_room(const struct edl_distill *distill);
 
 /* edl_distill_feed - a batch: as many tensors as there are ins, in their order, which have the same

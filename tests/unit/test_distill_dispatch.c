@@ -31,8 +31,8 @@ TEST(test_a_late_task_goes_to_another_teacher)
     struct distill_dispatch dispatch = { 0 };
     uint64_t now_us = 0;
 
-    distill_teacher_came(&dispatch, 1);
-    distill_teacher_came(&dispatch, 2);
+    distill_teacher_came(&dispatch, 1, 0);
+    distill_teacher_came(&dispatch, 2, 0);
     for (uint64_t task = 0; task < 30; task++) {
         distill_credited(&dispatch, 1, 1);
         distill_task_add(&dispatch, task);
@@ -65,8 +65,8 @@ TEST(test_what_is_late_before_much_is_known)
     struct distill_dispatch dispatch = { 0 };
     uint64_t now_us = 5 * USEC_PER_SEC;
 
-    distill_teacher_came(&dispatch, 1);
-    distill_teacher_came(&dispatch, 2);
+    distill_teacher_came(&dispatch, 1, 0);
+    distill_teacher_came(&dispatch, 2, 0);
     distill_credited(&dispatch, 1, 2);
     distill_task_add(&dispatch, 0);
     distill_task_add(&dispatch, 1);
@@ -85,7 +85,7 @@ TEST(test_tasks_of_a_lost_teacher_go_before_younger_ones)
 {
     struct distill_dispatch dispatch = { 0 };
 
-    distill_teacher_came(&dispatch, 1);
+    distill_teacher_came(&dispatch, 1, 0);
     distill_credited(&dispatch, 1, 3);
     for (uint64_t task = 0; task < 6; task++)
         distill_task_add(&dispatch, task);
@@ -93,7 +93,7 @@ TEST(test_tasks_of_a_lost_teacher_go_before_younger_ones)
         assert_sends(&dispatch, 0, 1, task);
     assert_true(distill_answered(&dispatch, 1, 1, 10));
     distill_teacher_went(&dispatch, 1);
-    distill_teacher_came(&dispatch, 2);
+    distill_teacher_came(&dispatch, 2, 0);
     distill_credited(&dispatch, 2, 5);
     assert_false(distill_answered(&dispatch, 1, 0, 20)); /* of one that is gone */
     for (size_t i = 0; i < 5; i++)
@@ -106,12 +106,12 @@ TEST(test_a_task_that_failed_goes_to_another_until_three_have)
 {
     struct distill_dispatch dispatch = { 0 };
 
-    distill_teacher_came(&dispatch, 1);
-    distill_teacher_came(&dispatch, 2);
+    distill_teacher_came(&dispatch, 1, 0);
+    distill_teacher_came(&dispatch, 2, 0);
     distill_credited(&dispatch, 1, 9);
     distill_credited(&dispatch, 2, 1);
     distill_task_add(&dispatch, 7);
-    assert_sends(&dispatch, 0, 1, 7); /* the most credit */
+    assert_sends(&dispatch, 0, 1, 7);
     assert_true(distill_failed(&dispatch, 1, 7));
     assert_true(distill_failed(&dispatch, 1, 7)); /* said twice counts once */
     distill_task_add(&dispatch, 8);
@@ -121,6 +121,8 @@ TEST(test_a_task_that_failed_goes_to_another_until_three_have)
     distill_task_add(&dispatch, 9);
     assert_sends(&dispatch, 0, 1, 9); /* 8 waits for the other, and holds nobody up */
     assert_sends_nothing(&dispatch, 0);
+    assert_int_equal(distill_offers(&dispatch, 1, 0), 0);
+    assert_int_equal(distill_offers(&dispatch, 2, 0), 1);
     assert_true(distill_answered(&dispatch, 1, 9, 1));
     distill_credited(&dispatch, 2, 1);
     assert_sends(&dispatch, 0, 2, 8);
@@ -136,16 +138,93 @@ TEST(test_credit_that_nothing_needs_is_given_back)
     struct distill_dispatch dispatch = { 0 };
     struct distill_credit spare;
 
-    distill_teacher_came(&dispatch, 4);
+    distill_teacher_came(&dispatch, 4, 0);
     distill_credited(&dispatch, 4, 3);
     distill_task_add(&dispatch, 1);
-    assert_false(distill_next_spare(&dispatch, &spare));
     assert_sends(&dispatch, 0, 4, 1);
     assert_true(distill_next_spare(&dispatch, &spare));
     assert_int_equal(spare.teacher, 4);
     assert_int_equal(spare.n, 2);
     assert_false(distill_next_spare(&dispatch, &spare));
     distill_dispatch_clear(&dispatch);
+}
+
+/* give - a task to the only teacher with credit, which answers after each_us */
+static void give(struct distill_dispatch *dispatch, uint32_t teacher, uint64_t task,
+                 uint64_t *now_us, uint64_t each_us)
+{
+    distill_task_add(dispatch, task);
+    distill_credited(dispatch, teacher, 1);
+    assert_sends(dispatch, *now_us, teacher, task);
+    *now_us += each_us;
+    assert_true(distill_answered(dispatch, teacher, task, *now_us));
+}
+
+TEST(test_a_late_task_goes_before_all_that_wait)
+{
+    struct distill_dispatch dispatch = { 0 };
+    uint64_t now_us = 0;
+
+    distill_teacher_came(&dispatch, 1, 0);
+    distill_teacher_came(&dispatch, 2, 0);
+    for (uint64_t task = 0; task < 30; task++)
+        give(&dispatch, 1, task, &now_us, 100000);
+    for (uint64_t task = 30; task < 33; task++)
+        distill_task_add(&dispatch, task);
+    distill_credited(&dispatch, 1, 1);
+    assert_sends(&dispatch, now_us, 1, 30);
+    distill_credited(&dispatch, 2, 2);
+    now_us += 500000;
+    assert_sends(&dispatch, now_us, 2, 30);
+    assert_sends(&dispatch, now_us, 2, 31);
+    assert_true(distill_answered(&dispatch, 2, 30, now_us + 1000));
+    assert_true(distill_answered(&dispatch, 2, 31, now_us + 2000));
+    distill_credited(&dispatch, 1, 1); /* it has a task still: so it is no better than the other */
+    distill_credited(&dispatch, 2, 1);
+    assert_sends(&dispatch, now_us + 2000, 2, 32);
+    distill_dispatch_clear(&dispatch);
+}
+
+TEST(test_an_idle_teacher_gets_the_next_task_though_it_is_slow)
+{
+    struct distill_dispatch dispatch = { 0 };
+    uint64_t now_us = 0;
+
+    distill_teacher_came(&dispatch, 1, 0);
+    distill_teacher_came(&dispatch, 2, 0);
+    for (uint64_t task = 0; task < 10; task++)
+        give(&dispatch, 1 + task % 2, task, &now_us, task % 2 == 0 ? 1000000 : 10000);
+    for (uint64_t task = 10; task < 13; task++)
+        distill_task_add(&dispatch, task);
+    distill_credited(&dispatch, 1, 3);
+    distill_credited(&dispatch, 2, 3);
+    assert_sends(&dispatch, now_us, 2, 10);
+    assert_sends(&dispatch, now_us, 1, 11);
+    assert_sends(&dispatch, now_us, 2, 12);
+    distill_dispatch_clear(&dispatch);
+}
+
+TEST(test_a_teacher_has_tasks_by_its_speed)
+{
+    static const struct {
+        uint64_t each_us, batch_tasks, target;
+    } cases[] = { { 1000, 0, 11 }, { 20000, 0, 2 },  { 1000000, 0, 2 }, { 200, 0, 16 },
+                  { 20000, 4, 8 }, { 100000, 4, 2 }, { 1000000, 4, 2 } };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct distill_dispatch dispatch = { 0 };
+        uint64_t now_us = 0;
+
+        distill_teacher_came(&dispatch, 1, cases[i].batch_tasks);
+        assert_int_equal(distill_room(&dispatch), 2 + MAX_OF(2, 2 * cases[i].batch_tasks));
+        for (uint64_t task = 0; task < 9; task++)
+            give(&dispatch, 1, task, &now_us, cases[i].each_us);
+        assert_int_equal(distill_room(&dispatch), 2 + cases[i].target);
+        for (uint64_t task = 9; task < 40; task++)
+            distill_task_add(&dispatch, task);
+        assert_int_equal(distill_offers(&dispatch, 1, now_us), cases[i].target);
+        distill_dispatch_clear(&dispatch);
+    }
 }
 
 /* ---- histories ---- */
@@ -195,7 +274,7 @@ static void come_and_go(struct history *history, struct played *teacher)
     if (teacher->name == 0 && happens(history, 50)) {
         *teacher = (struct played){ .name = ++history->born,
                                     .speed_us = speeds_us[random_below(&history->random, 3)] };
-        distill_teacher_came(&history->dispatch, teacher->name);
+        distill_teacher_came(&history->dispatch, teacher->name, 0);
     } else if (teacher->name != 0 && happens(history, 3)) {
         distill_teacher_went(&history->dispatch, teacher->name);
         teacher->name = 0;
