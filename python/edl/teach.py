@@ -69,7 +69,7 @@ class Teacher:
                  feeds: Optional[List[Dict[str, Any]]], fetches: Optional[List[str]]) -> None:
         self._predict, self._max_batch, self._max_wait_s = predict, max_batch, max_wait_s
         self._secret, self._listening = secret, listening
-        self._welcome = _wire.welcome(model, feeds, fetches)
+        self._welcome = model, feeds, fetches
         self._feeds = {feed["name"]: feed for feed in feeds or []}
         self._students: List[_Student] = []
         self._grants = Grants()
@@ -125,17 +125,19 @@ class Teacher:
         """What waits, of one kind, up to the largest batch; nothing: none came in time to tell of it; None: it is over."""
         began_s = time.monotonic()
         with self._changed:
+            at_once = bool(self._queue)  # they came while the last batch was computed: to wait for more would be idle
             until_s = self._told_at_s + _TELL_S
             while not self._queue and not self._error and not (self._stopping and self._all_answered()):
                 left_s = until_s - time.monotonic()
                 if left_s <= 0:
-                    self.told["idle_s"] += time.monotonic() - began_s
+                    if self.told["batches"]:
+                        self.told["idle_s"] += time.monotonic() - began_s
                     return []
                 self._changed.wait(left_s)
             if self._error is not None or not self._queue:
                 return None
             first = self._queue[0]
-            until_s = time.monotonic() + self._max_wait_s
+            until_s = time.monotonic() + (0 if at_once else self._max_wait_s)
             while self._samples_of(first.key) < self._max_batch and not self._error:
                 left_s = until_s - time.monotonic()
                 if left_s <= 0 or not (self._grants.granted() or self._grants.waiting() and self._grants.free()):
@@ -149,7 +151,8 @@ class Teacher:
                 n += task.n
             for task in batch:
                 self._queue.remove(task)
-        self.told["idle_s"] += time.monotonic() - began_s
+        if self.told["batches"]:
+            self.told["idle_s"] += time.monotonic() - began_s
         return batch
 
     def _samples_of(self, key: Any) -> int:
@@ -357,10 +360,11 @@ class Teacher:
             student.stage = "proof"
         elif student.stage == "proof" and kind == _wire.PROOF:
             _wire.check_proof(self._secret, "student", student.nonce, student.own_nonce, bytes(body))
-            student.link.put(_wire.WELCOME, self._welcome)
-            student.stage = "ready"
             with self._changed:
+                free = 0 if self._grants.taken() or self._grants.leaving else self._grants.free()
                 self._grants.came(student)
+            student.link.put(_wire.WELCOME, _wire.welcome(*self._welcome, batch=self._max_batch, free=free))
+            student.stage = "ready"
         elif student.stage == "ready" and kind in (_wire.OFFER, _wire.RETURN, _wire.TASK):
             with self._changed:
                 self._take_ready(student, kind, body)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which task goes to which teacher: pure, the caller tells what happened and when.
 
-A teacher gives credit for as many tasks as it has room for; a task goes to a teacher with credit. So the fast one gets more, and no
-one is asked whether it is free. A task that has no answer after four times the 95th percentile goes to another teacher as well, and the
-first answer counts. The tasks of a teacher that is gone go to others, before all that wait."""
+A teacher gives credit for as many tasks as it has room for; a task goes to a teacher with credit. Each teacher is to have so many tasks
+that it computes one while the next ones wait there or are on their way: its target, by its own speed. It is offered what it lacks. Of
+several with credit one without a task comes first, then the one that will answer soonest.
+
+A task that has no answer after four times the 95th percentile goes to another teacher as well, before all that wait, and the first answer
+counts. The tasks of a teacher that is gone go to others, before all that wait."""
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import Deque, Dict, Hashable, List, Optional, Set, Tuple
 
@@ -13,7 +17,14 @@ LATE_TIMES = 4.0
 LATE_LEAST_S = 0.2
 KNOWN_LEAST = 20  # answers, before anything is late
 KNOWN_MOST = 400
+_KNOWN_AGAIN = 10  # answers, before the percentile is looked up again
 TRIES = 3  # teachers that could not answer a task
+
+_TURN_S = 0.01  # from an answer until the next task is there, on a machine with much to do
+_AHEAD_S = 0.25  # more than that is not sent ahead to a teacher whose speed is known
+_TARGET_LEAST, _TARGET_BATCH, _TARGET_MOST = 2, 8, 16
+_ASK_S = 0.005  # without credit, and other teachers are asked
+_FORGETS = 0.9
 
 
 class NoAnswer(Exception):
@@ -29,9 +40,40 @@ class _Task:
 
 
 class _Teacher:
-    def __init__(self) -> None:
-        self.credit = 0
-        self.tasks: Set[int] = set()
+    def __init__(self, batch_tasks: int) -> None:
+        self.batch_tasks = batch_tasks  # of one computation; 0: unknown
+        self.credit = self.offered = 0
+        self.asked_s = 0.0
+        self.tasks: Set[int] = set()  # that it has not answered, though another may have
+        self.closes = False
+        self._busy_s = self._answers = 0.0
+        self._last_s = -math.inf
+
+    def answers(self, sent_s: float, now_s: float) -> None:
+        self._busy_s = _FORGETS * self._busy_s + now_s - max(sent_s, self._last_s)
+        self._answers = _FORGETS * self._answers + 1
+        self._last_s = now_s
+
+    @property
+    def each_s(self) -> float:
+        """Between two answers while it has tasks; 0: unknown."""
+        return self._busy_s / self._answers if self._answers else 0.0
+
+    @property
+    def target(self) -> int:
+        least = max(_TARGET_LEAST, min(_TARGET_BATCH, 2 * self.batch_tasks))
+        if self.each_s <= 0:
+            return least
+        ahead = max(_TARGET_LEAST, math.ceil(_AHEAD_S / self.each_s))
+        return min(max(least, 1 + math.ceil(_TURN_S / self.each_s)), ahead, _TARGET_MOST)
+
+    def answers_in_s(self) -> float:
+        """A task that it gets now."""
+        return (len(self.tasks) + 1) * self.each_s
+
+    @property
+    def lacks(self) -> int:
+        return 0 if self.closes else max(0, self.target - len(self.tasks) - self.credit)
 
 
 class Dispatch:
@@ -40,6 +82,8 @@ class Dispatch:
         self._queue: Deque[int] = deque()
         self._teachers: Dict[Hashable, _Teacher] = {}
         self._known: Deque[float] = deque(maxlen=KNOWN_MOST)
+        self._late_s: Optional[float] = None
+        self._since_known = 0
         self.repeated = 0  # tasks that went to another teacher as they were late
 
     # ---- what happens ----
@@ -48,8 +92,17 @@ class Dispatch:
         self._tasks[task] = _Task()
         self._queue.append(task)
 
-    def teacher_came(self, teacher: Hashable) -> None:
-        self._teachers[teacher] = _Teacher()
+    def teacher_came(self, teacher: Hashable, batch_tasks: int = 0) -> None:
+        self._teachers[teacher] = _Teacher(batch_tasks)
+
+    def teacher_closes(self, teacher: Hashable) -> None:
+        """It gets no more tasks, and answers what it has."""
+        self._teachers[teacher].closes = True
+
+    def is_done(self, teacher: Hashable) -> bool:
+        """No task waits for it, and it waits for none."""
+        found = self._teachers[teacher]
+        return found.credit == 0 and not any(task in self._tasks for task in found.tasks)
 
     def teacher_went(self, teacher: Hashable) -> None:
         gone = self._teachers.pop(teacher, None)
@@ -57,7 +110,9 @@ class Dispatch:
             self._leave(task, teacher)
 
     def credit(self, teacher: Hashable, n: int) -> None:
-        self._teachers[teacher].credit += n
+        found = self._teachers[teacher]
+        found.credit += n
+        found.offered = max(0, found.offered - n)
 
     def answered(self, teacher: Hashable, task: int, now_s: float) -> bool:
         """Whether it is the first answer."""
@@ -65,8 +120,12 @@ class Dispatch:
         found = self._tasks.get(task)
         if found is None or teacher not in found.at:
             return False
+        self._teachers[teacher].answers(found.at[teacher], now_s)
         self._known.append(now_s - found.at[teacher])
-        self._forget(task, found)
+        self._since_known += 1
+        if found.waits:
+            self._queue.remove(task)
+        del self._tasks[task]
         return True
 
     def failed(self, teacher: Hashable, task: int, why: str) -> None:
@@ -90,29 +149,35 @@ class Dispatch:
             found.waits = True
             self._queue.appendleft(task)
 
-    def _forget(self, task: int, found: _Task) -> None:
-        if found.waits:
-            self._queue.remove(task)
-        for teacher in found.at:
-            if teacher in self._teachers:
-                self._teachers[teacher].tasks.discard(task)
-        del self._tasks[task]
-
     # ---- what to do ----
 
     def late_after_s(self) -> Optional[float]:
         if len(self._known) < KNOWN_LEAST:
             return None
-        return max(LATE_LEAST_S, LATE_TIMES * sorted(self._known)[int(0.95 * (len(self._known) - 1))])
+        if self._late_s is None or self._since_known >= _KNOWN_AGAIN:
+            self._since_known = 0
+            self._late_s = max(LATE_LEAST_S, LATE_TIMES * sorted(self._known)[int(0.95 * (len(self._known) - 1))])
+        return self._late_s
+
+    def _late(self, now_s: float) -> List[int]:
+        late_s = self.late_after_s()
+        return [] if late_s is None else [task for task, found in self._tasks.items()
+                                          if found.at and now_s - max(found.at.values()) >= late_s]
 
     def _best(self, found: _Task) -> Optional[Hashable]:
-        """Of those with credit: first one that has not failed it, then the one with the most room."""
-        able = [name for name, teacher in self._teachers.items() if teacher.credit > 0 and name not in found.at]
-        return max(able, key=lambda name: (name not in found.failed_at, self._teachers[name].credit), default=None)
+        """Of those with credit: first one that has not failed it, then one without a task, then the one that answers soonest."""
+        able = [name for name, teacher in self._teachers.items() if teacher.credit > 0 and not teacher.closes and name not in found.at]
+        return min(able, key=lambda name: (name in found.failed_at, bool(self._teachers[name].tasks), self._teachers[name].answers_in_s()),
+                   default=None)
 
     def sends(self, now_s: float) -> List[Tuple[Hashable, int]]:
         """(teacher, task): to be sent now."""
         todo: List[Tuple[Hashable, int]] = []
+        for task in self._late(now_s):
+            teacher = self._best(self._tasks[task])
+            if teacher is not None:
+                self.repeated += 1
+                self._send(teacher, task, now_s, todo)
         while self._queue:
             teacher = self._best(self._tasks[self._queue[0]])
             if teacher is None:
@@ -120,12 +185,6 @@ class Dispatch:
             task = self._queue.popleft()
             self._tasks[task].waits = False
             self._send(teacher, task, now_s, todo)
-        late_s = None if self._queue else self.late_after_s()
-        for task in [task for task in self._tasks if late_s is not None and self._is_late(task, now_s, late_s)]:
-            teacher = self._best(self._tasks[task])
-            if teacher is not None:
-                self.repeated += 1
-                self._send(teacher, task, now_s, todo)
         return todo
 
     def _send(self, teacher: Hashable, task: int, now_s: float, todo: List[Tuple[Hashable, int]]) -> None:
@@ -134,30 +193,52 @@ class Dispatch:
         self._tasks[task].at[teacher] = now_s
         todo.append((teacher, task))
 
-    def _is_late(self, task: int, now_s: float, late_s: float) -> bool:
-        at = self._tasks[task].at
-        return bool(at) and now_s - max(at.values()) >= late_s
+    def room(self) -> int:
+        """Tasks without an answer that keep all teachers busy."""
+        there = [teacher.target for teacher in self._teachers.values() if not teacher.closes]
+        return sum(there) + 2
 
-    def next_late_s(self) -> Optional[float]:
-        """When something is late next; None: nothing can be."""
-        late_s = self.late_after_s()
-        since = [max(task.at.values()) for task in self._tasks.values() if task.at]
-        return min(since) + late_s if late_s is not None and since and len(self._teachers) > 1 else None
+    def offers(self, now_s: float) -> Dict[Hashable, int]:
+        """Each teacher's tasks that want its credit. As many teachers are asked as tasks wait, and a few more. Those that give none are
+        left aside soon: they stand still, or have much to do."""
+        late = self._late(now_s)
+        asked, others = 0, []
+        for name, teacher in self._teachers.items():
+            wanted = min(teacher.lacks, len(self._queue) + sum(1 for task in late if name not in self._tasks[task].at))
+            teacher.offered = min(teacher.offered, wanted)
+            if teacher.offered == 0 and wanted:
+                others.append((bool(teacher.tasks), teacher.answers_in_s(), len(others), teacher, wanted))
+            elif now_s - teacher.asked_s < _ASK_S:
+                asked += teacher.offered
+        for _has, _soon_s, _i, teacher, wanted in sorted(others, key=lambda other: other[:3]):
+            if asked >= len(self._queue) + len(late) + 2:
+                break
+            teacher.offered, teacher.asked_s = wanted, now_s
+            asked += wanted
+        return {name: teacher.offered for name, teacher in self._teachers.items()}
 
-    def offers(self, now_s: float) -> int:
-        """Tasks that want a teacher beyond the credit that is there, late ones among them."""
+    def next_s(self, now_s: float) -> Optional[float]:
+        """When something is late next, or others are to be asked; None: nothing can be."""
+        times: List[float] = []
         late_s = self.late_after_s()
-        late = sum(1 for task in self._tasks if late_s is not None and self._is_late(task, now_s, late_s))
-        return len(self._queue) + late
+        if late_s is not None and len(self._teachers) > 1:
+            times += [max(task.at.values()) + late_s for task in self._tasks.values() if task.at]
+        times = [at_s for at_s in times if at_s > now_s]
+        if self._queue and any(teacher.lacks and not teacher.offered for teacher in self._teachers.values()):
+            times += [teacher.asked_s + _ASK_S for teacher in self._teachers.values() if teacher.offered and teacher.asked_s + _ASK_S > now_s]
+        return min(times, default=None)
+
+    def starves(self) -> bool:
+        """Tasks wait, and no teacher has credit for them."""
+        return bool(self._queue)
 
     def spare(self) -> List[Tuple[Hashable, int]]:
         """Credit that nothing here has a use for, to be given back. It is forgotten."""
-        if self._queue:
-            return []
-        unused = [(name, teacher.credit) for name, teacher in self._teachers.items() if teacher.credit > 0]
-        for teacher in self._teachers.values():
+        unused = [(name, teacher) for name, teacher in self._teachers.items() if teacher.credit > 0 and (teacher.closes or not self._queue)]
+        found = [(name, teacher.credit) for name, teacher in unused]
+        for _name, teacher in unused:
             teacher.credit = 0
-        return unused
+        return found
 
     def __len__(self) -> int:
         return len(self._tasks)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whom a teacher gives credit to: pure.
 
-It has so many places for tasks. A place is given to the student that offers tasks and has the fewest places, so no teacher idles while a
-student waits, and no student has them all. As many places as two batches fill: one is computed while the next one comes, and no teacher
-hoards what another one could begin. trainer/teach/teach_grants.c has the same in C."""
+It has so many places for tasks. A place is given to the student that offers tasks and has the fewest places; of several to the one that has
+waited longest. So no teacher idles while a student waits, and no student has them all. As many places as two batches fill: one is computed
+while the next one comes, and no teacher hoards what another one could begin. trainer/teach/teach_grants.c has the same in C."""
 from __future__ import annotations
 
 from typing import Dict, Hashable, List, Tuple
@@ -19,6 +19,7 @@ class _Student:
     def __init__(self) -> None:
         self.offered = self.credit = self.tasks = 0
         self.blocked = False
+        self.given = 0  # when it was given a place the last time
 
     @property
     def places(self) -> int:
@@ -31,6 +32,7 @@ class Grants:
         self._students: Dict[Hashable, _Student] = {}
         self._task_samples = 0.0
         self.leaving = False
+        self._given = 0
 
     def came(self, student: Hashable) -> None:
         self._students[student] = _Student()
@@ -95,7 +97,9 @@ class Grants:
             wanting = [name for name, student in self._students.items() if student.offered > 0 and not student.blocked]
             if not wanting:
                 break
-            least = min(wanting, key=lambda name: self._students[name].places)
+            least = min(wanting, key=lambda name: (self._students[name].places, self._students[name].given))
+            self._given += 1
+            self._students[least].given = self._given
             self._students[least].offered -= 1
             self._students[least].credit += 1
             given[least] = given.get(least, 0) + 1

@@ -17,6 +17,7 @@ import edl
 from . import _wire
 from ._dispatch import Dispatch
 from ._link import Closed, Link
+from ._links import Links
 
 Address = Tuple[str, int]
 _AGAIN_FIRST_S, _AGAIN_MOST_S = 0.1, 3.0
@@ -41,6 +42,7 @@ class _Teacher:
         self.pause_s = _AGAIN_FIRST_S
         self.feeds: List[str] = []
         self.offered = 0
+        self.closes = False
         self.unfit = ""
         self.said = ""
 
@@ -49,7 +51,9 @@ class Pump:
     """ins: what tasks have; predicts: what answers must have. secret: called for the first connection, and where a teacher knows another
     one. on_change: called with the lock held whenever there is an answer or an error."""
 
-    def __init__(self, ins: Sequence[str], predicts: Sequence[str], secret: Callable[[], bytes], name: str, what: str) -> None:
+    def __init__(self, ins: Sequence[str], predicts: Sequence[str], secret: Callable[[], bytes], name: str, what: str,
+                 task_samples: int = 1) -> None:
+        self._task_samples = task_samples
         self.ins, self.predicts = list(ins), list(predicts)
         self._secret, self._name, self._what = secret, name, what
         self._known_secret: Optional[bytes] = None
@@ -59,7 +63,9 @@ class Pump:
         self.profile = {"tasks": 0, "answers": 0, "repeated": 0, "waited_s": 0.0}
         self._tasks: Dict[int, Mapping[str, Any]] = {}
         self._new: List[int] = []
-        self._named: Optional[Set[Address]] = None
+        self._named: Optional[Tuple[List[Address], List[Address], int]] = None
+        self._links: Links[Address] = Links()
+        self.room = 0  # tasks without an answer that keep all teachers busy
         self._teachers: Dict[Address, _Teacher] = {}
         self._dispatch = Dispatch()
         self._selector = selectors.DefaultSelector()
@@ -88,11 +94,14 @@ class Pump:
             self._new.append(task)
         self._ring()
 
-    def name_teachers(self, addresses: Sequence[Address]) -> None:
-        """These and no others, from now on."""
+    def name_teachers(self, own: Sequence[Address], others: Sequence[Address] = (), most: int = 0) -> None:
+        """These and no others, from now on: connections to its own ones, and to others as _links.py has it."""
         with self.changed:
-            self._named = set(addresses)
+            self._named = list(own), list(others), most
         self._ring()
+
+    def unanswered(self) -> int:
+        return len(self._tasks)
 
     def fail(self, error: BaseException) -> None:
         """Whoever waits for an answer gets that error."""
@@ -134,10 +143,14 @@ class Pump:
             named, self._named = self._named, None
             new, self._new = self._new, []
         if named is not None:
-            self._follow(named)
+            self._links.named(*named)
+            for address in set(self._teachers) - {*named[0], *named[1]}:
+                self._forget(self._teachers[address])
         for task in new:
             self.profile["tasks"] += 1
             self._dispatch.add(task)
+        self._links.turn(self._dispatch.starves(), now_s)
+        self._follow(set(self._links.held()))
         self._tend(now_s)
         self._hand_out(now_s)
         for key, _events in self._selector.select(self._timeout_s(time.monotonic())):
@@ -159,17 +172,22 @@ class Pump:
         times += [teacher.since_s + _GREETING_S for teacher in self._teachers.values() if teacher.link and teacher.stage != "ready"]
         if self._dispatch and not self.ready() and not self._told_none:
             times.append(self._none_since_s + _NONE_S)
-        late_s = self._dispatch.next_late_s()
-        if late_s is not None and late_s > now_s:
-            times.append(late_s)
+        times += [at_s for at_s in (self._dispatch.next_s(now_s), self._links.next_s()) if at_s is not None]
         return max(0.0, min(times) - now_s) if times else None
 
-    def _follow(self, named: Set[Address]) -> None:
-        for address in set(self._teachers) - named:
-            self._drop(self._teachers[address], "")
-            del self._teachers[address]
-        for address in named - set(self._teachers):
+    def _follow(self, held: Set[Address]) -> None:
+        for teacher in list(self._teachers.values()):
+            if teacher.address not in held and teacher.stage == "ready" and not teacher.closes:
+                teacher.closes = True  # also if it is wanted again meanwhile: then by another connection
+                self._dispatch.teacher_closes(teacher.address)
+            if self._dispatch.is_done(teacher.address) if teacher.closes else teacher.address not in held:
+                self._forget(teacher)
+        for address in held - set(self._teachers):
             self._teachers[address] = _Teacher(address)
+
+    def _forget(self, teacher: _Teacher) -> None:
+        self._drop(teacher, "")
+        del self._teachers[teacher.address]
 
     # ---- connections ----
 
@@ -218,7 +236,7 @@ class Pump:
             self._dispatch.teacher_went(teacher.address)
         self._selector.unregister(teacher.link.socket)
         teacher.link.close()
-        teacher.link, teacher.stage, teacher.offered = None, "", 0
+        teacher.link, teacher.stage, teacher.offered, teacher.closes = None, "", 0, False
         self._again(teacher, time.monotonic(), why)
 
     def _serve(self, teacher: _Teacher) -> None:
@@ -257,8 +275,9 @@ class Pump:
         elif teacher.stage == "welcome" and kind == _wire.WELCOME:
             self._meet(teacher, _wire.read_welcome(bytes(body)))
         elif teacher.stage == "ready" and kind == _wire.CREDIT:
-            self._dispatch.credit(teacher.address, _wire.read_count(bytes(body)))
-            teacher.offered = 0
+            n = _wire.read_count(bytes(body))
+            self._dispatch.credit(teacher.address, n)
+            teacher.offered = max(0, teacher.offered - n)
         elif teacher.stage == "ready" and kind == _wire.RESULT:
             self._result(teacher, body)
         elif teacher.stage == "ready" and kind == _wire.FAILED:
@@ -299,9 +318,8 @@ class Pump:
             raise Closed("")
         teacher.feeds = feeds
         teacher.stage, teacher.pause_s, teacher.said = "ready", _AGAIN_FIRST_S, ""
-        self._dispatch.teacher_came(teacher.address)
-        with self.changed:
-            self.changed.notify_all()  # there is room for more tasks
+        self._dispatch.teacher_came(teacher.address, -(-welcome["batch"] // self._task_samples))
+        self._links.met(teacher.address, welcome["free"] > 0, time.monotonic())
 
     def _result(self, teacher: _Teacher, body: memoryview) -> None:
         task = _wire.read_id(body)
@@ -345,15 +363,21 @@ class Pump:
             assert teacher.link is not None
             teacher.link.put(_wire.TASK, task.to_bytes(8, "little"), *_wire.tensors(sent))
         self.profile["repeated"] = self._dispatch.repeated
+        room = self._dispatch.room()
+        if room != self.room:
+            with self.changed:
+                self.room = room
+                self.changed.notify_all()  # there may be room for more tasks
         for address, n in self._dispatch.spare():
             self._teachers[address].link.put(_wire.RETURN, n.to_bytes(4, "little"))  # type: ignore[index, union-attr]
         offers = self._dispatch.offers(now_s)
         for teacher in list(self._teachers.values()):
             if teacher.link is None:
                 continue
-            if teacher.stage == "ready" and offers != teacher.offered:
-                teacher.offered = offers
-                teacher.link.put(_wire.OFFER, min(offers, 0xFFFFFFFF).to_bytes(4, "little"))
+            offered = offers.get(teacher.address, 0)
+            if teacher.stage == "ready" and offered != teacher.offered:
+                teacher.offered = offered
+                teacher.link.put(_wire.OFFER, offered.to_bytes(4, "little"))
             if teacher.stage != "connecting":
                 try:
                     teacher.link.send()

@@ -16,6 +16,17 @@ from ._teachers import Fixed, Service, in_job, read_address
 
 Teachers = Union[Fixed, Service]
 _ROUND_S = 1.0
+_AHEAD_TIMES = 4  # tasks with an answer that the program has not taken, for each that keeps teachers busy
+_AHEAD_BYTES = 256 << 20
+
+
+def has_room(held: int, unanswered: int, least: int, room: int, is_oldest_answered: bool, held_bytes: int) -> bool:
+    """For one more task; held ones are those that the program has not taken. Teachers go on while a slow one has the oldest task: what they
+    answer meanwhile is kept, in bounds."""
+    room = max(least, room)
+    if held < least or unanswered >= room:
+        return unanswered < room
+    return held_bytes < _AHEAD_BYTES and (held < _AHEAD_TIMES * room or not is_oldest_answered)
 
 
 class _Piece:
@@ -23,6 +34,7 @@ class _Piece:
 
     def __init__(self, item: int, last: bool, fields: List[Any], columns: Dict[str, np.ndarray]) -> None:
         self.item, self.last, self.fields, self.columns = item, last, fields, columns
+        self.bytes = sum(array.nbytes for array in columns.values())
 
 
 def _environment(name: str) -> Optional[str]:
@@ -144,7 +156,7 @@ class DistillReader:
     def _start(self) -> Pump:
         if self._pump is None:
             teachers = self._find_teachers()
-            pump = Pump(self._ins, self._predicts, teachers.secret, self._name(), teachers.what)
+            pump = Pump(self._ins, self._predicts, teachers.secret, self._name(), teachers.what, self._batch_size)
             pump.start()
             teachers.follow(pump, self._name())
             self._teachers, self._pump = teachers, pump
@@ -185,6 +197,7 @@ class _Epoch:
         self._pieces: Dict[int, _Piece] = {}
         self._first = self._fed = reader._next_task
         self._taken = self._first
+        self._bytes = 0  # of the fields of tasks that the program has not taken
         self._read = False  # the generator is at its end
         self._over = False
         self._error: Optional[BaseException] = None
@@ -228,8 +241,10 @@ class _Epoch:
 
     # ---- the thread that feeds ----
 
-    def _room(self) -> int:
-        return 2 * max(self._reader._require, self._pump.ready()) + 2
+    def _has_room(self) -> bool:
+        pump = self._pump
+        least = 2 * max(self._reader._require, pump.ready()) + 2
+        return has_room(self._fed - self._taken, pump.unanswered(), least, pump.room, self._taken in pump.answers, self._bytes)
 
     def _feed(self) -> None:
         cut = {"sample": self._of_samples, "sample_list": self._of_lists, "batch": self._of_batches}[self._reader._kind]
@@ -238,11 +253,12 @@ class _Epoch:
             assert self._reader._generator is not None
             for piece in cut(self._reader._generator()):
                 with changed:
-                    changed.wait_for(lambda: self._over or self._fed - self._taken < self._room())
+                    changed.wait_for(lambda: self._over or self._has_room())
                     if self._over:
                         return
                     task, self._fed = self._fed, self._fed + 1
                     self._pieces[task] = piece
+                    self._bytes += piece.bytes
                 self._pump.put(task, piece.columns)
         except BaseException as error:
             with changed:
@@ -269,6 +285,7 @@ class _Epoch:
                 return None
             answer, piece = pump.answers.pop(self._taken), self._pieces.pop(self._taken)
             self._taken += 1
+            self._bytes -= piece.bytes
             self._reader._next_task = self._taken
             changed.notify_all()
         return piece, answer

@@ -2,17 +2,17 @@
 """Which teachers there are, and what proves that one may ask them."""
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Tuple
 
 import edl
 
 from . import _wire
+from ._links import shared_out
 from ._pump import Address, Pump
 
-_LOOK_S = 20.0
+_LOOK_S = 10.0
 _AGAIN_S = 2.0
 
 
@@ -41,13 +41,9 @@ def own_secret() -> bytes:
     return _wire.service_secret(edl.Client().secret()) if in_job() and not os.environ.get("EDL_TEACHER_SECRET_FILE") else secret_of_file()
 
 
-def chosen(student: str, addresses: Sequence[Address], most: int) -> List[Address]:
-    """By rendezvous hash: with more teachers than that, each student has others, and few change when a teacher comes or goes."""
-
-    def rank(address: Address) -> bytes:
-        return hashlib.sha256(f"{student} {address[0]}:{address[1]}".encode()).digest()
-
-    return sorted(addresses, key=rank)[:most]
+def most_links(teachers: int, students: int, require: int) -> int:
+    """Of one student, to teachers that have other work too."""
+    return max(require, -(-teachers // students) + 1)
 
 
 class Fixed:
@@ -72,31 +68,33 @@ class Service:
 
     def __init__(self, name: str, require: int) -> None:
         self.what, self._require = f"the service {name}", require
-        self._name = name
+        self._service = name
         self._over = threading.Event()
         self._thread: Optional[threading.Thread] = None
 
     def secret(self) -> bytes:
         if os.environ.get("EDL_TEACHER_SECRET_FILE"):
             return secret_of_file()
-        return edl.Client().service_secret(self._name)
+        return edl.Client().service_secret(self._service)
 
-    def _most(self, client: edl.Client, teachers: int) -> int:
-        """So many that all students together have each teacher."""
+    def _name(self, pump: Pump, client: edl.Client, student: str, teachers: Sequence[Address]) -> None:
+        students, me = [student], student
         try:
-            me = client.me
-            students = max(1, client.hosts(me.role).want)
+            own = client.me
+            students = [str(peer.index) for peer in client.hosts(own.role).peers] or students
+            me = str(own.index) if str(own.index) in students else student
         except edl.Error:
-            students = 1
-        return max(self._require, -(-teachers // students) + 1)
+            pass
+        owned, others = shared_out(me, students, teachers)
+        pump.name_teachers(owned, others, most_links(len(teachers), len(students), self._require))
 
     def _run(self, pump: Pump, student: str) -> None:
         client, known = edl.Client(), None
         while not self._over.is_set():
             try:
-                known = client.service(self._name) if known is None else client.service_after(known, _LOOK_S)
+                known = client.service(self._service) if known is None else client.service_after(known, _LOOK_S)
             except edl.Timeout:
-                continue
+                pass  # other students may have come or gone
             except edl.NotFound:  # nobody serves under that name yet
                 known = None
                 pump.name_teachers([])
@@ -107,8 +105,8 @@ class Service:
                     break
                 pump.fail(error)
                 break
-            teachers = [(peer.address, peer.ports[0]) for peer in known.peers if peer.ports]
-            pump.name_teachers(chosen(student, teachers, self._most(client, len(teachers))))
+            assert known is not None
+            self._name(pump, client, student, [(peer.address, peer.ports[0]) for peer in known.peers if peer.ports])
 
     def follow(self, pump: Pump, student: str) -> None:
         self._thread = threading.Thread(target=self._run, args=(pump, student), name="edl-distill-teachers", daemon=True)

@@ -5,6 +5,7 @@ A frame is a header of 16 bytes, little-endian {u32 magic, u8 version, u8 type, 
 
 HELLO (student): u32 0, nonce of 32 bytes, then its name in UTF-8.
 CHALLENGE (teacher): nonce, proof.  PROOF (student): proof.  WELCOME (teacher): JSON {"model", "feeds", "fetches"}; empty lists: any.
+It may have "batch", the samples of one computation at most, and "free", the places for tasks of a teacher that has none; 0 is unknown.
 OFFER (student): u32 tasks that wait for a teacher.  CREDIT (teacher): u32 more tasks that it takes.  RETURN (student): u32 credits that
 it has no task for.  TASK (student): u64 id, tensors.  RESULT (teacher): u64 id, tensors.  FAILED (teacher): u64 id, text.
 LEAVING (teacher): it gives no more credit, and answers what it has.  REFUSED: text.
@@ -183,8 +184,8 @@ def read_tensors(body: Any) -> Dict[str, np.ndarray]:
 # ---- what a teacher says of itself ----
 
 
-def welcome(model: str, feeds: Optional[List[Dict[str, Any]]], fetches: Optional[List[str]]) -> bytes:
-    return json.dumps({"model": model, "feeds": feeds or [], "fetches": fetches or []}).encode()
+def welcome(model: str, feeds: Optional[List[Dict[str, Any]]], fetches: Optional[List[str]], batch: int = 0, free: int = 0) -> bytes:
+    return json.dumps({"model": model, "feeds": feeds or [], "fetches": fetches or [], "batch": batch, "free": free}).encode()
 
 
 def read_welcome(body: bytes) -> Dict[str, Any]:
@@ -192,6 +193,9 @@ def read_welcome(body: bytes) -> Dict[str, Any]:
         said = json.loads(body)
         if not (isinstance(said["model"], str) and isinstance(said["feeds"], list) and isinstance(said["fetches"], list)):
             raise TypeError
+        for key in ("batch", "free"):
+            if type(said.setdefault(key, 0)) is not int or not 0 <= said[key] <= 0xFFFFFFFF:
+                raise TypeError
         for feed in said["feeds"]:
             if not (isinstance(feed["name"], str) and isinstance(feed.get("type", ""), str) and isinstance(feed.get("shape", []), list)):
                 raise TypeError
