@@ -33,6 +33,7 @@ siege | --json --seconds 3 --kinds documents
 sessions | --json --seconds 1 --sessions 4 --mebibytes 4
 collective | --json --kills 2 --rounds 1 --steps 5 --samples 2000
 exact | --json --seeds 1 --kills 1 --samples 20000 --networks ngram_lm --rules goodput
+distill | --json --rounds 1 --steps 20 --seconds 4
 experiment | EDL_BUILD_DIR
 '
 only=${EDL_BENCHES:-} # these alone, while one is mended
