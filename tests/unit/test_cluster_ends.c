@@ -7,6 +7,7 @@
 
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/job_names.h"
+#include "scheduler/core/model/job_roles.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "tests/unit/cluster_world.h"
@@ -165,6 +166,55 @@ TEST(test_failed_pserver_comes_back_on_the_same_index)
     world_run(w, 3);
     assert_int_equal(world_live(job, "pserver", 0)->state, PROCESS_RUNNING);
     assert_int_equal(job->state, JOB_RUNNING);
+    world_free(w);
+}
+
+static struct job_spec *spec_with_teachers(enum job_mode mode, uint32_t max)
+{
+    struct job_spec *spec = world_spec("both", 2, 2, 200, 0, 0);
+
+    spec->mode = mode;
+    spec->roles[spec->n_roles++] = (struct role_spec){
+        .name = "teacher", .min = 2, .max = max, .cpu_millicores = 100, .n_ports = 1
+    };
+    return spec;
+}
+
+/* Teachers serve the training of their job: its end is theirs, and their own end is a failure. */
+TEST(test_teachers_end_with_the_training)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    uint64_t id = world_submit(w, spec_with_teachers(JOB_MODE_COLLECTIVE, 2))->id;
+    struct job *job = cluster_job(w->cluster, id);
+
+    world_run(w, 6);
+    assert_int_equal(job_count_running(job, role_of(job, "teacher")), 2);
+    world_exit(w, world_live(job, "teacher", 0), 0, 0);
+    world_run(w, 1);
+    assert_false(job->finishing);
+    world_advance(w, 60 * USEC_PER_SEC);
+    world_run(w, 4);
+    assert_non_null(world_live(job, "teacher", 0));
+    world_exit(w, world_live(job, "trainer", 0), 0, 0);
+    world_run(w, 2);
+    assert_int_equal(job->state, JOB_RUNNING);
+    world_exit(w, world_live(job, "trainer", 1), 0, 0);
+    world_run(w, 8);
+    job = cluster_job(w->cluster, id);
+    assert_true(job == NULL || job->state == JOB_SUCCEEDED);
+    world_free(w);
+}
+
+/* In a service each role is work. */
+TEST(test_teachers_of_a_service_are_its_work)
+{
+    struct world *w = world_new(2, 2500, GIB, 900);
+    struct job *job = world_submit(w, spec_with_teachers(JOB_MODE_SERVICE, 3));
+
+    world_run(w, 6);
+    assert_true(job_role_works(job, role_of(job, "teacher")));
+    assert_true(job_role_grows(job, role_of(job, "teacher")));
+    assert_int_equal(job_elastic_role(job), role_of(job, "teacher"));
     world_free(w);
 }
 

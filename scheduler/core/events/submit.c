@@ -270,7 +270,7 @@ static int check_bounds(const struct job *job, uint32_t role, uint32_t min, uint
     if (!job->spec->fault_tolerant)
         return edl_error_at(error, -EINVAL, "/max",
                             "max should equal min when fault_tolerant is disabled");
-    if (!job_role_works(job, role) || (elastic >= 0 && elastic != (int)role))
+    if (!job_role_grows(job, role) || (elastic >= 0 && elastic != (int)role))
         return edl_error_at(error, -EINVAL, "/max", "role %s is not elastic: give min equal to max",
                             job->spec->roles[role].name);
     return 0;

@@ -18,8 +18,25 @@ static bool role_works(const struct job_spec *spec, uint32_t role)
     return spec->n_roles == 1 || !streq(spec->roles[role].name, "pserver");
 }
 
+bool job_role_grows(const struct job *job, uint32_t role)
+{
+    return role_works(job->spec, role);
+}
+
+/* The teachers of a training serve it as its parameter servers do. */
+static bool role_serves(const struct job_spec *spec, uint32_t role)
+{
+    return streq(spec->roles[role].name, "pserver") ||
+           (streq(spec->roles[role].name, "teacher") && spec->mode != JOB_MODE_SERVICE);
+}
+
 bool job_role_works(const struct job *job, uint32_t role)
 {
+    if (!role_serves(job->spec, role))
+        return true;
+    for (uint32_t r = 0; r < job->spec->n_roles; r++)
+        if (!role_serves(job->spec, r))
+            return false;
     return role_works(job->spec, role);
 }
 

@@ -17,8 +17,11 @@ void job_want_nothing(struct job *job);
 int job_elastic_role(const struct job *job);
 int spec_elastic_role(const struct job_spec *spec);
 
-/* job_role_works - its end is the job's end: every role but "pserver", unless it is the only one */
+/* job_role_works - its end is the job's end: every role but "pserver", and but "teacher" in another
+ * mode than service; where no other role is there, these work as well
+ * job_role_grows - it may be elastic: every role but "pserver" */
 bool job_role_works(const struct job *job, uint32_t role);
+bool job_role_grows(const struct job *job, uint32_t role);
 /* job_can_resume - it may stop as a whole and go on later, on other nodes: its document promises
  * how often it saves a checkpoint, where all nodes see it. Where one failure ends it, the document
  * also says in words that it may be parked. Or the document says so, and tasks are all of its
