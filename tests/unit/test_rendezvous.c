@@ -323,7 +323,7 @@ TEST(test_who_comes_too_late_leaves)
     } rows[] = { { "all are done", JOB_MODE_COLLECTIVE, 0, false },
                  { "it waits when the last one ends", JOB_MODE_COLLECTIVE, 0, true },
                  { "one has failed", JOB_MODE_COLLECTIVE, 1, false },
-                 { "another mode", JOB_MODE_SERVICE, 0, false } };
+                 { "another mode", JOB_MODE_PSERVER, 0, false } };
 
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
         struct world *w = world_of(3);
