@@ -332,6 +332,7 @@ static enum verdict start_trials(struct search_past *past, const struct facts *f
         struct search_action *action;
         struct search_trial *trial = &started[past->n];
         double *values;
+        bool has_values;
 
         if (past->trials[past->n] != NULL)
             continue;
@@ -339,9 +340,10 @@ static enum verdict start_trials(struct search_past *past, const struct facts *f
             (room == 0 && facts->n_under_way > 0))
             return HAS_TO_WAIT;
         values = xcalloc(space->n_parameters, sizeof *values);
-        if (!search_choose(past, values) || room == 0) {
+        has_values = search_choose(past, values);
+        if (!has_values || room == 0) {
             free(values);
-            return room == 0 ? HAS_TO_WAIT : HAS_ALL_POINTS;
+            return has_values ? HAS_TO_WAIT : HAS_ALL_POINTS;
         }
         action = add(ret, SEARCH_START, past->n + 1, 0);
         action->values = values;

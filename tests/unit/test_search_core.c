@@ -89,6 +89,7 @@ TEST(test_no_timing_changes_a_decision)
 TEST(test_a_grid_tries_each_point_once)
 {
     struct world_config config = config_of(spaces[1], 1, 0);
+    struct search_actions actions;
     struct world world;
 
     config.failures = 0;
@@ -96,6 +97,9 @@ TEST(test_a_grid_tries_each_point_once)
     world_run(&world);
     assert_int_equal(world.n, 4 + 4 + 1);
     assert_int_equal(world.end, SEARCH_END_POINTS);
+    world_search(&world, 0, &actions); /* without any room it is over as well */
+    assert_int_equal(actions.end, SEARCH_END_POINTS);
+    search_actions_clear(&actions);
     world_done(&world);
 }
 
@@ -311,6 +315,8 @@ TEST(test_the_first_wave_is_small_until_something_says_that_the_program_works)
     assert_int_equal(hand.actions.end, SEARCH_GOES_ON);
     hand_end(&hand, 0, SEARCH_TRIAL_FAILED, NAN);
     assert_int_equal(ask(&hand, 3, 50)->n, 0);
+    hand.trials[0].core_s = 61; /* it failed, though later */
+    assert_int_equal(ask(&hand, 3, 50)->n, 0);
     hand.trials[1].core_s = 61; /* it has run for long enough */
     assert_int_equal(ask(&hand, 3, 50)->n, 50);
     hand.trials[1].core_s = 0;
@@ -339,6 +345,18 @@ TEST(test_trials_under_way_may_still_succeed_after_failures)
     hand_done(&hand);
 }
 
+TEST(test_values_that_are_not_finite_are_failures)
+{
+    struct hand hand;
+
+    hand_begin(&hand, PARAMETERS "budget: {trials: 100}\nmethod: random\nfailures: 2\n");
+    hand_end(&hand, 0, SEARCH_TRIAL_DONE, INFINITY);
+    hand_end(&hand, 1, SEARCH_TRIAL_DONE, -INFINITY);
+    assert_int_equal(ask(&hand, 2, 50)->end, SEARCH_END_FAILING);
+    assert_int_equal(hand.actions.trial, 1);
+    hand_done(&hand);
+}
+
 TEST(test_a_metric_that_nobody_tells_ends_the_search_with_the_first_trial)
 {
     struct hand hand;
@@ -351,6 +369,8 @@ TEST(test_a_metric_that_nobody_tells_ends_the_search_with_the_first_trial)
     assert_int_equal(hand.actions.n, 1);
     assert_int_equal(hand.actions.actions[0].act, SEARCH_STOP);
     assert_int_equal(hand.actions.actions[0].number, 1);
+    hand_end(&hand, 2, SEARCH_TRIAL_DONE, NAN);
+    assert_int_equal(ask(&hand, 3, 50)->trial, 2);
     hand_end(&hand, 0, SEARCH_TRIAL_RUNS, 1); /* another tells it: then that one is only bad */
     assert_int_equal(ask(&hand, 2, 50)->end, SEARCH_GOES_ON);
     hand_done(&hand);
@@ -483,7 +503,30 @@ TEST(test_with_little_room_the_highest_rung_goes_on_first)
     assert_int_equal(hand.actions.actions[0].resource, 9);
     assert_int_equal(ask(&hand, 10, 2)->n, 2);
     assert_int_equal(hand.actions.actions[1].number, 10);
+    hand.space->budget.trials = 10;
     assert_int_equal(ask(&hand, 10, 0)->n, 0);
-    assert_int_equal(hand.actions.end, SEARCH_GOES_ON);
+    assert_int_equal(hand.actions.end, SEARCH_GOES_ON); /* they wait for room */
+    hand_done(&hand);
+}
+
+TEST(test_only_beyond_its_resource_a_trial_is_paused_or_on_the_last_rung_stopped)
+{
+    struct search_point points[2] = { { 0, 1, 5 }, { 0, 2, 4 } };
+    struct hand hand;
+
+    hand_begin(&hand, asha);
+    hand.trials[0].state = SEARCH_TRIAL_RUNS;
+    hand.trials[0].points = points;
+    hand.trials[0].n_points = 1;
+    assert_int_equal(ask(&hand, 1, 0)->n, 0);
+    hand.trials[0].n_points = 2;
+    assert_int_equal(ask(&hand, 1, 0)->n, 1);
+    assert_int_equal(hand.actions.actions[0].act, SEARCH_PAUSE);
+    hand.trials[0].rung = points[0].rung = points[1].rung = 3;
+    points[1].resource = 27;
+    assert_int_equal(ask(&hand, 1, 0)->n, 0);
+    points[1].resource = 28;
+    assert_int_equal(ask(&hand, 1, 0)->n, 1);
+    assert_int_equal(hand.actions.actions[0].act, SEARCH_STOP);
     hand_done(&hand);
 }

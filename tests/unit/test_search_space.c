@@ -90,6 +90,13 @@ TEST(test_json_of_a_space_reads_back_the_same)
         json_again = search_space_to_json(again);
         assert_true(json_equal(json, json_again));
         assert_int_equal(again->budget.elapsed_us, space->budget.elapsed_us);
+        assert_int_equal(again->takes_best, space->takes_best);
+        assert_int_equal(again->is_maximised, space->is_maximised);
+        assert_int_equal(again->method, space->method);
+        assert_int_equal(again->seed, space->seed);
+        assert_int_equal(again->failures, space->failures);
+        assert_memory_equal(&again->settings, &space->settings, sizeof space->settings);
+        assert_memory_equal(&again->resource, &space->resource, sizeof space->resource);
         json_decref(json);
         json_decref(json_again);
         (void)search_space_free(space);
