@@ -23,8 +23,15 @@ struct engine_figures {
     uint64_t disk_free_bytes;
 };
 
+/* A mark {NAME WORD} in the text of a statement: WORD stands between those; before NULL: nothing is
+ * in its place. */
+struct engine_mark {
+    const char *name, *before, *after;
+};
+
 /* Numbers of parameters begin at 1, of columns at 0. Codes: 0, or negative with an error kept. */
 struct engine_calls {
+    const struct engine_mark *marks; /* the last one has no name */
     int (*prepare)(struct engine *engine, const char *text, struct prepared **ret);
     struct prepared *(*finish)(struct prepared *statement); /* accepts NULL */
     /* NULL binds NULL. release: the text is the statement's from now on, which frees it so; NULL:

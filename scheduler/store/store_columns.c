@@ -3,13 +3,14 @@
 #include "scheduler/store/store_columns.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/error.h"
 #include "shared/macro.h"
 
 /* The document of an archived job is shared; the differences from job to job are in its row. */
 #define JOB_DOCUMENT                                                                               \
-    "ifnull((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"      \
+    "coalesce((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"    \
     " FROM document WHERE document.id = job.document), spec) AS spec"
 
 static const struct record_table *const tables[] = {
@@ -37,15 +38,22 @@ int store_place(const struct record_table *table, const char *name)
 
 enum style { NAME, NUMBER, ASSIGNED, READ };
 
+/* Unquoted it is the user of the session, to some engines. */
+static bool is_word_of_sql(const char *name)
+{
+    return streq(name, "user");
+}
+
 static void write_column(FILE *out, const struct column *column, int number, enum style style)
 {
     if (style == NUMBER)
         (void)fprintf(out, "?%d", number);
-    else if (style == ASSIGNED)
-        (void)fprintf(out, "%s=?%d", column->name, number);
+    else if (style == READ && column->kind == COLUMN_SPEC)
+        (void)fputs(JOB_DOCUMENT, out);
     else
-        (void)fprintf(out, "%s",
-                      style == READ && column->kind == COLUMN_SPEC ? JOB_DOCUMENT : column->name);
+        (void)fprintf(out, is_word_of_sql(column->name) ? "\"%s\"" : "%s", column->name);
+    if (style == ASSIGNED)
+        (void)fprintf(out, "=?%d", number);
 }
 
 /* The columns with a flag out of only (0: all) and none out of without. */
@@ -96,10 +104,26 @@ static const struct {
     void (*write)(FILE *out, const struct record_table *table);
 } verbs[] = { { "", write_read }, { "put ", write_put }, { "change ", write_change } };
 
+/* of_engine - a mark of the engine that the text begins with; its length, or 0 */
+static size_t of_engine(FILE *out, const struct engine_calls *engine, const char *text)
+{
+    for (const struct engine_mark *mark = engine->marks; mark->name != NULL; mark++) {
+        size_t name = strlen(mark->name), word;
+
+        if (*text != '{' || strncmp(text + 1, mark->name, name) != 0 || text[name + 1] != ' ')
+            continue;
+        word = strcspn(text + name + 2, "}");
+        if (mark->before != NULL)
+            (void)fprintf(out, "%s%.*s%s", mark->before, (int)word, text + name + 2, mark->after);
+        return name + word + strlen("{ }");
+    }
+    return 0;
+}
+
 /* write_mark - the mark that the text begins with; its length. 0: there is none, or it names
  * nothing
  */
-static size_t write_mark(FILE *out, const char *text)
+static size_t write_mark(FILE *out, const struct engine_calls *engine, const char *text)
 {
     for (size_t i = 0; *text == '{' && i < ELEMENTS(verbs) * ELEMENTS(tables); i++) {
         size_t verb = i % ELEMENTS(verbs);
@@ -112,10 +136,10 @@ static size_t write_mark(FILE *out, const char *text)
         verbs[verb].write(out, table);
         return strlen(mark);
     }
-    return 0;
+    return of_engine(out, engine, text);
 }
 
-char *store_text_of(const char *text)
+char *store_text_of(const struct engine_calls *engine, const char *text)
 {
     char *ret = NULL;
     size_t size;
@@ -124,7 +148,7 @@ char *store_text_of(const char *text)
     if (out == NULL)
         abort(); /* why: only out of memory gets here; see macro.h */
     while (*text != '\0') {
-        size_t n = write_mark(out, text);
+        size_t n = write_mark(out, engine, text);
 
         if (n == 0)
             (void)fputc(*text++, out);

@@ -15,8 +15,9 @@ extern const struct record_table join_token_table; /* of struct stored_token */
  *   {job}          the columns, to be read: "id, name, ..."
  *   {put job}      a whole row, in place of the one that has its key
  *   {change job}   what can change of a row that is there, but for what is long
- * A mark that names no table stays as it is, which SQLite does not take. */
-char *store_text_of(const char *text);
+ *   {index NAME}   and what else the engine has marks for (engine.h)
+ * A mark that names none of them stays as it is, which no engine takes. */
+char *store_text_of(const struct engine_calls *engine, const char *text);
 
 /* store_columns_n - of them the database has so many. store_place - the place of one of that name
  */

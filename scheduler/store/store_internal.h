@@ -191,8 +191,9 @@ uint64_t store_first_number_of(const struct store *store, enum statement which);
 
 /* STORE_KNOWN_UNTIL - the newest moment that a database ("", "former.") knows of, in SQL */
 #define STORE_KNOWN_UNTIL(db)                                                                      \
-    "max(coalesce((SELECT time_us FROM " db "event ORDER BY revision DESC LIMIT 1), 0),"           \
-    " coalesce((SELECT wall_us FROM " db "audit ORDER BY id DESC LIMIT 1), 0))"
+    "(SELECT max(us) FROM (SELECT coalesce((SELECT time_us FROM " db                               \
+    "event ORDER BY revision DESC LIMIT 1), 0) AS us UNION ALL"                                    \
+    " SELECT coalesce((SELECT wall_us FROM " db "audit ORDER BY id DESC LIMIT 1), 0)) AS newest)"
 #define STORE_KNOWN(engine, db)                                                                    \
     (struct epoch_known)                                                                           \
     {                                                                                              \
@@ -202,6 +203,9 @@ uint64_t store_first_number_of(const struct store *store, enum statement which);
                                                    "schema_migration WHERE version = 1"),          \
         .known_until_us = (uint64_t)engine_number(engine, "SELECT " STORE_KNOWN_UNTIL(db)),        \
     }
+
+/* store_statement_text - with its marks (store_text_of) */
+const char *store_statement_text(enum statement which);
 
 /* store_prepare_all - every statement; the schema must be the newest */
 int store_prepare_all(struct store *store, struct edl_error *error);

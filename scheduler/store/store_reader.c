@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "scheduler/store/sqlite/sqlite_engine.h"
+#include "scheduler/store/store_columns.h"
 #include "scheduler/store/store_internal.h"
+#include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define TEXT_MAX 1000
+#define TEXT_MAX 1200
 
 struct store_reader {
     struct engine *engine; /* owned */
@@ -64,7 +66,8 @@ static struct prepared *finish(struct prepared *statement)
 static int prepare(struct store_reader *reader, const char *sql, struct prepared **ret,
                    struct edl_error *error)
 {
-    int r = reader->engine->calls->prepare(reader->engine, sql, ret);
+    _cleanup_free_ char *text = store_text_of(reader->engine->calls, sql);
+    int r = reader->engine->calls->prepare(reader->engine, text, ret);
 
     if (r == 0)
         return 0;
@@ -80,6 +83,8 @@ static int step(struct prepared *statement, struct edl_error *error)
     return r == -ETIMEDOUT ? too_late(error) : r;
 }
 
+#define LATER "CASE WHEN since_us > ?1 THEN since_us ELSE ?1 END"
+
 /* All spans of the window, those that go on included. ?1, ?2: its ends; ?3: the job */
 static void spans_text(const struct held_query *query, const char *columns, const char *end,
                        char ret[TEXT_MAX])
@@ -89,14 +94,14 @@ static void spans_text(const struct held_query *query, const char *columns, cons
 
     (void)snprintf(ret, TEXT_MAX,
                    "SELECT %s FROM ("
-                   "SELECT user, job_id, role, processes, %s AS amount, max(since_us, ?1) AS since,"
-                   " min(until_us, ?2) AS until FROM held%s"
+                   "SELECT \"user\", job_id, role, processes, %s AS amount, " LATER " AS since,"
+                   " CASE WHEN until_us < ?2 THEN until_us ELSE ?2 END AS until FROM held%s"
                    " WHERE until_us > ?1 AND since_us < ?2%s"
-                   " UNION ALL SELECT user, job_id, role, processes, %s, max(since_us, ?1), ?2"
-                   " FROM held_now WHERE since_us < ?2%s)%s",
+                   " UNION ALL SELECT \"user\", job_id, role, processes, %s, " LATER ", ?2"
+                   " FROM held_now WHERE since_us < ?2%s) AS span%s",
                    columns, amount,
-                   query->job_id != 0 ? " INDEXED BY held_job" : " INDEXED BY held_until", one,
-                   amount, one, end);
+                   query->job_id != 0 ? " {index held_job}" : " {index held_until}", one, amount,
+                   one, end);
 }
 
 static int prepare_spans(struct store_reader *reader, const struct held_query *query,
@@ -121,12 +126,13 @@ int store_reader_owners(struct store_reader *reader, const struct held_query *qu
                         held_owner_fn fn, void *userdata, struct edl_error *error)
 {
     /* as a real number: a week of a large cluster is more than 64 bits hold */
-    static const char by_user[] = "user, 0, sum(amount * 1.0 * (until - since)) AS total";
-    static const char by_job[] = "user, job_id, sum(amount * 1.0 * (until - since)) AS total";
+    static const char by_user[] = "\"user\", 0, sum(amount * 1.0 * (until - since)) AS total";
+    static const char by_job[] = "\"user\", job_id, sum(amount * 1.0 * (until - since)) AS total";
     struct prepared *statement = NULL;
     int r = prepare_spans(reader, query, query->by_job ? by_job : by_user,
-                          query->by_job ? " WHERE amount > 0 GROUP BY job_id ORDER BY 3 DESC, 2"
-                                        : " WHERE amount > 0 GROUP BY user ORDER BY 3 DESC, 1",
+                          query->by_job
+                              ? " WHERE amount > 0 GROUP BY job_id, \"user\" ORDER BY 3 DESC, 2"
+                              : " WHERE amount > 0 GROUP BY \"user\" ORDER BY 3 DESC, 1",
                           &statement, error);
 
     while (r == 0 && (r = step(statement, error)) == 1) {
@@ -144,8 +150,8 @@ int store_reader_spans(struct store_reader *reader, const struct held_query *que
                        void *userdata, struct edl_error *error)
 {
     struct prepared *statement = NULL;
-    int r = prepare_spans(reader, query, "user, job_id, role, processes, amount, since, until", "",
-                          &statement, error);
+    int r = prepare_spans(reader, query, "\"user\", job_id, role, processes, amount, since, until",
+                          "", &statement, error);
 
     while (r == 0 && (r = step(statement, error)) == 1) {
         fn(&(struct held_span){ .user = store_column_text(statement, 0),
@@ -181,8 +187,8 @@ int store_reader_resizes(struct store_reader *reader, const struct held_query *q
                          uint64_t limit, held_resize_fn fn, void *userdata, struct edl_error *error)
 {
 #define RESIZES(index, job)                                                                        \
-    "SELECT e.revision, e.time_us, e.event, e.job_id, e.node, e.text, j.name, j.user"              \
-    " FROM event AS e INDEXED BY " index " LEFT JOIN job AS j ON j.id = e.job_id"                  \
+    "SELECT e.revision, e.time_us, e.event, e.job_id, e.node, e.text, j.name, j.\"user\""          \
+    " FROM event AS e {index " index "} LEFT JOIN job AS j ON j.id = e.job_id"                     \
     " WHERE e.event = 'job-resized'" job " ORDER BY e.revision DESC"
     struct prepared *statement = NULL;
     int r = query->job_id != 0
@@ -220,7 +226,7 @@ int store_reader_job(struct store_reader *reader, uint64_t job_id, char **ret_na
                      struct edl_error *error)
 {
     struct prepared *statement = NULL;
-    int r = prepare(reader, "SELECT name, user FROM job WHERE id = ?1", &statement, error);
+    int r = prepare(reader, "SELECT name, \"user\" FROM job WHERE id = ?1", &statement, error);
 
     if (r == 0) {
         store_bind_u64(statement, 1, job_id);

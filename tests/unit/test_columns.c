@@ -220,10 +220,10 @@ TEST(test_texts_of_statements)
           " AND id=?2" },
         { "a {b} {put moon} {", "a {b} {put moon} {" },
     };
+    const struct fixture *f = *state;
 
-    (void)state;
     for (size_t i = 0; i < ELEMENTS(rows); i++) {
-        _cleanup_free_ char *text = store_text_of(rows[i].marked);
+        _cleanup_free_ char *text = store_text_of(f->store->engine->calls, rows[i].marked);
 
         assert_string_equal(text, rows[i].text);
     }

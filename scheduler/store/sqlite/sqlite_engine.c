@@ -284,7 +284,14 @@ static void disconnect(struct engine *engine)
     free(sqlite);
 }
 
+static const struct engine_mark marks[] = {
+    { "bytes", "length(CAST(", " AS BLOB))" }, /* of a text; octet_length is younger than 3.40 */
+    { "index", "INDEXED BY ", "" },            /* the one that is meant, or none is prepared */
+    { NULL, NULL, NULL },
+};
+
 static const struct engine_calls calls = {
+    .marks = marks,
     .prepare = prepare,
     .finish = finish,
     .bind_text = bind_text,

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_statements.c - the statements of the store, in SQL that each engine takes
+ *
+ * Names of columns that are words of SQL are quoted ("user"), an upsert names its table where it
+ * adds to a column, and a subquery has a name. What engines say differently is a mark in braces,
+ * which store_text_of fills in. tests/unit/test_store_texts.c knows what only one engine takes. */
+#include "scheduler/store/store_internal.h"
+
+/* of one kind of the job ?1 */
+#define USAGE_OF_KIND(at) "coalesce(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
+
+/* what decides whether an archived job is shown, and where */
+#define WALK_COLUMNS                                                                               \
+    "id, name, \"user\", state, array_name, array_index, array_jobs, submitted_wall_us"
+
+/* Marks in braces are filled in by store_text_of. */
+static const char *const statement_texts[ST_N] = {
+    [ST_JOB_PUT] = "{put job}",
+    [ST_JOB_CHANGE] = "{change job}",
+    [ST_PROCESS_PUT] = "{put process}",
+    [ST_NODE_PUT] = "{put node}",
+    [ST_NODE_DELETE] = "DELETE FROM node WHERE name = ?1",
+    [ST_QUEUE_PUT] = "{put queue}",
+    [ST_TASK_PUT] = "{put task}",
+    [ST_TASK_TRIM] = "DELETE FROM task WHERE job_id=?1 AND id>=?2",
+    [ST_TASK_SET] = "{change task}",
+    [ST_RENDEZVOUS_PUT] = "{put rendezvous}",
+    [ST_RENDEZVOUS_ALL] = "SELECT {rendezvous} FROM rendezvous"
+                          " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
+                          " ORDER BY job_id, role",
+    [ST_ARRAY_NOTICE_PUT] = "{put array_notice}",
+    [ST_ARRAY_NOTICE_DELETE] = "DELETE FROM array_notice WHERE first_id = ?1",
+    [ST_ARRAY_NOTICE_ALL] = "SELECT {array_notice} FROM array_notice",
+    [ST_NOTICE_PUT] =
+        "INSERT INTO notice (id, channel, \"user\", target, notices, n_notices, n_more,"
+        " tries, made_wall_us, due_wall_us) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
+        " ON CONFLICT (id) DO UPDATE SET notices=?5, n_notices=?6, n_more=?7,"
+        " tries=?8, due_wall_us=?10",
+    [ST_NOTICE_DELETE] = "DELETE FROM notice WHERE id = ?1",
+    [ST_NOTICE_ALL] = "SELECT id, channel, \"user\", target, notices, n_notices, n_more, tries,"
+                      " made_wall_us, due_wall_us FROM notice ORDER BY id",
+    [ST_NOTICE_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'notice'",
+    /* each written row is the newest one */
+    [ST_FAMILY_PUT] =
+        "INSERT INTO family (noted, name, begun, most_s, ended_s, largest, unit_s, resize_s, fit,"
+        " program, tries) VALUES ((SELECT coalesce(max(noted), 0) + 1 FROM family),"
+        " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
+        " ON CONFLICT (name) DO UPDATE SET noted=excluded.noted, begun=?2, most_s=?3, ended_s=?4,"
+        " largest=?5, unit_s=?6, resize_s=?7, fit=?8, program=?9, tries=?10",
+    /* As goodput_families_bound: the oldest of the user with the most. The last places of all lists
+     * by owner are those; what is behind the ":" of a name are digits (job_family.c). */
+    [ST_AWAY_PUT] = "UPDATE away SET us = ?1",
+    [ST_AWAY_ALL] = "SELECT us FROM away",
+    [ST_CLOCK_PUT] = "INSERT INTO clock (id, boot_id, boot_us, real_us, elapsed_us)"
+                     " VALUES (1, ?1, ?2, ?3, ?4) ON CONFLICT (id) DO UPDATE SET boot_id=?1,"
+                     " boot_us=?2, real_us=?3, elapsed_us=?4",
+    [ST_CLOCK_ALL] = "SELECT boot_id, boot_us, real_us, elapsed_us FROM clock",
+    [ST_CLOCK_NEWEST] = "SELECT time_us FROM event ORDER BY revision DESC LIMIT 1",
+    [ST_CLOCK_STEPS_DROP] = "DELETE FROM clock_step",
+    [ST_CLOCK_STEP_PUT] = "INSERT INTO clock_step (id, from_us, ahead_us) VALUES (?1, ?2, ?3)",
+    [ST_CLOCK_STEPS] = "SELECT from_us, ahead_us FROM clock_step ORDER BY id",
+    [ST_FAMILY_TRIM] =
+        "DELETE FROM family WHERE noted IN (SELECT noted FROM family ORDER BY row_number() OVER"
+        " (PARTITION BY rtrim(name, '0123456789abcdef') ORDER BY noted DESC) DESC, noted"
+        " LIMIT (SELECT CASE WHEN count(*) > ?1 THEN count(*) - ?1 ELSE 0 END FROM family))",
+    [ST_FAMILY_ALL] = "SELECT name, begun, most_s, ended_s, largest, unit_s, resize_s, fit,"
+                      " program, tries FROM family ORDER BY noted",
+    [ST_EVENT_ADD] =
+        "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
+    [ST_TAIL_PUT] =
+        "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text, times,"
+        " next_offset) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+        " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6,"
+        " times=?7, next_offset=?8",
+    /* a key that had its day comes anew, as the newest row */
+    [ST_ANSWER_PUT] =
+        "INSERT INTO answer (\"user\", idempotency_key, request_digest, status, location,"
+        " body, answered_wall_us, etag) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    [ST_ANSWER_DROP] = "DELETE FROM answer WHERE \"user\" = ?1 AND idempotency_key = ?2",
+    [ST_ANSWER_OLD] =
+        "DELETE FROM answer WHERE sequence IN (SELECT sequence FROM answer ORDER BY sequence"
+        " LIMIT 2) AND answered_wall_us < ?1",
+    [ST_ANSWER_SHARE] = "DELETE FROM answer WHERE sequence = (SELECT sequence FROM answer"
+                        " WHERE \"user\" = (SELECT \"user\" FROM answer_share WHERE \"user\" <> '*'"
+                        " ORDER BY bytes DESC LIMIT 1) ORDER BY sequence LIMIT 1)",
+    [ST_ANSWER_BYTES] = "SELECT bytes FROM answer_share WHERE \"user\" = '*'",
+    [ST_ANSWER_FIND] =
+        "SELECT request_digest, status, location, body, answered_wall_us, etag"
+        " FROM answer WHERE \"user\" = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
+    [ST_USER_PUT] = "INSERT INTO \"user\" (name, role, created_wall_us, user_group,"
+                    " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us)"
+                    " VALUES (?1,?2,?3,NULLIF(?4,''),?5,?6,?7,?8)"
+                    " ON CONFLICT (name) DO UPDATE SET role=?2, user_group=NULLIF(?4,''),"
+                    " limit_cpu_millicores=?5, limit_gpus=?6, limit_jobs=?7, limit_time_us=?8",
+    [ST_USER_DELETE] = "DELETE FROM \"user\" WHERE name = ?1",
+    [ST_USER_ALL] = "SELECT 0, '', name, role, created_wall_us, 0, COALESCE(user_group, ''), 0,"
+                    " 0, limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us"
+                    " FROM \"user\" ORDER BY name",
+    [ST_GROUP_PUT] = "INSERT INTO user_group (name, guaranteed_permille, weight, created_wall_us,"
+                     " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us)"
+                     " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
+                     " ON CONFLICT (name) DO UPDATE SET guaranteed_permille=?2, weight=?3,"
+                     " limit_cpu_millicores=?5, limit_gpus=?6, limit_jobs=?7, limit_time_us=?8",
+    [ST_GROUP_DELETE] = "DELETE FROM user_group WHERE name = ?1",
+    [ST_GROUP_LEAVE] = "UPDATE \"user\" SET user_group = NULL WHERE user_group = ?1",
+    [ST_GROUP_ALL] = "SELECT name, guaranteed_permille, weight, created_wall_us,"
+                     " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us FROM user_group"
+                     " ORDER BY name",
+    [ST_TOKEN_PUT] =
+        "INSERT INTO token (id, hash, \"user\", note, created_wall_us, expires_wall_us,"
+        " made_with, is_login, is_browser) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+    [ST_TOKEN_DELETE] = "DELETE FROM token WHERE id = ?1",
+    [ST_TOKEN_ALL] = "SELECT id, hash, \"user\", note, created_wall_us, expires_wall_us, '', "
+                     "made_with, is_login,"
+                     " is_browser"
+                     " FROM token ORDER BY id",
+    [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
+    [ST_AUDIT_ADD] =
+        "INSERT INTO audit (wall_us, \"user\", via, method, target, status, request_id)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7)",
+    [ST_AUDIT_OLD] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT 2)"
+                     " AND wall_us < ?1",
+    [ST_AUDIT_SHARE] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
+                       " WHERE \"user\" = (SELECT \"user\" FROM audit_share WHERE \"user\" <> '*'"
+                       " ORDER BY lines DESC LIMIT 1) ORDER BY id LIMIT 2)",
+    [ST_AUDIT_COUNT] = "INSERT INTO audit_share (\"user\", lines) VALUES (?1, ?2), ('*', ?2)"
+                       " ON CONFLICT (\"user\") DO UPDATE SET lines ="
+                       " audit_share.lines + excluded.lines",
+    [ST_AUDIT_LINES] = "SELECT lines FROM audit_share WHERE \"user\" = '*'",
+    [ST_AUDIT_AFTER] = "SELECT id, wall_us, \"user\", via, method, target, status, request_id FROM"
+                       " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [ST_JOIN_TOKEN_PUT] = "{put join_token}",
+    [ST_JOIN_TOKEN_TRIM] = "DELETE FROM join_token WHERE expires_wall_us < ?1",
+    [ST_JOIN_TOKEN_ALL] = "SELECT {join_token} FROM join_token ORDER BY made_wall_us",
+    [ST_FORGET_JOB] = "INSERT INTO forgotten (job_id, whole) VALUES (?1, 1)"
+                      " ON CONFLICT (job_id) DO UPDATE SET whole = 1",
+    [ST_FORGET_TASKS] = "INSERT INTO forgotten (job_id, whole) VALUES (?1, 0)"
+                        " ON CONFLICT (job_id) DO NOTHING",
+    [ST_FORGET_PROCESS] =
+        "DELETE FROM process WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
+    [ST_FORGET_TAIL] =
+        "DELETE FROM log_tail WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4",
+    [ST_FORGOTTEN_COUNT] = "SELECT count(*) FROM (SELECT 1 FROM forgotten LIMIT ?1) AS waiting",
+    [ST_FORGOTTEN_FIRST] = "SELECT job_id, whole FROM forgotten ORDER BY job_id LIMIT 1",
+    [ST_FORGOTTEN_TASKS] = "DELETE FROM task WHERE job_id=?1 AND id IN"
+                           " (SELECT id FROM task WHERE job_id=?1 ORDER BY id LIMIT ?2)",
+    [ST_FORGOTTEN_TAILS] =
+        "DELETE FROM log_tail WHERE job_id=?1 AND (role, idx, incarnation) IN"
+        " (SELECT role, idx, incarnation FROM log_tail WHERE job_id=?1 LIMIT ?2)",
+    [ST_FORGOTTEN_PROCESSES] =
+        "DELETE FROM process WHERE job_id=?1 AND (role, idx, incarnation) IN"
+        " (SELECT role, idx, incarnation FROM process WHERE job_id=?1 LIMIT ?2)",
+    [ST_FORGOTTEN_RENDEZVOUS] = "DELETE FROM rendezvous WHERE job_id=?1",
+    [ST_FORGOTTEN_QUEUE_END] = "DELETE FROM queue_end WHERE job_id=?1",
+    [ST_FORGOTTEN_QUEUE] = "DELETE FROM queue WHERE job_id=?1",
+    [ST_FORGOTTEN_SERIES] = "DELETE FROM job_series WHERE job_id=?1",
+    [ST_FORGOTTEN_ROW] = "DELETE FROM job WHERE id=?1",
+    [ST_FORGOTTEN_DONE] = "DELETE FROM forgotten WHERE job_id=?1",
+    [ST_JOB_ALL] = "SELECT {job} FROM job WHERE archived = 0 ORDER BY id",
+    [ST_PROCESS_ALL] = "SELECT {process} FROM process"
+                       " WHERE job_id IN (SELECT id FROM job WHERE archived = 0)"
+                       " ORDER BY job_id, incarnation",
+    [ST_NODE_ALL] = "SELECT {node} FROM node ORDER BY name",
+    [ST_QUEUE_END_PUT] = "{put queue_end}",
+    [ST_QUEUE_ALL] = "SELECT {queue}, {queue_end} FROM queue LEFT JOIN queue_end USING (job_id)"
+                     " WHERE job_id IN (SELECT id FROM job WHERE archived = 0) ORDER BY job_id",
+    [ST_TASK_ALL] = "SELECT {task} FROM task WHERE job_id=?1 ORDER BY id",
+    /* twice is once: a job that is archived already is not changed, and not counted again */
+    [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '',"
+                   " array_index = json_extract(spec, '$.array.index'),"
+                   " array_jobs = json_extract(spec, '$.array.jobs'),"
+                   " kept_bytes = 512 + {bytes reason} + {bytes slots}"
+                   " + coalesce({bytes metrics}, 0)"
+                   " + 256 * (SELECT count(*) FROM process WHERE job_id = job.id)"
+                   " + coalesce((SELECT length(points) FROM job_series WHERE job_id = job.id), 0)"
+                   " WHERE id = ?1 AND archived = 0",
+    [ST_DOCUMENT_OF] = "SELECT \"user\", json_replace(spec, '$.name', '', '$.array.index', 0)"
+                       " FROM job WHERE id = ?1 AND archived = 0",
+    [ST_DOCUMENT_PUT] = "INSERT INTO document (id, \"user\", digest, jobs, bytes, text)"
+                        " VALUES ((SELECT coalesce(max(id), 0) + 1 FROM document),"
+                        " ?1, ?2, 1, ?3, ?4)"
+                        " ON CONFLICT (\"user\", digest) DO UPDATE SET jobs = document.jobs + 1"
+                        " RETURNING id",
+    [ST_ARCHIVE_COUNT] = "INSERT INTO archived_count (state, jobs)"
+                         " SELECT state, 1 FROM job WHERE id = ?1"
+                         " ON CONFLICT (state) DO UPDATE SET jobs = archived_count.jobs + 1",
+    [ST_ARCHIVE_USAGE] =
+        "INSERT INTO archived_usage (\"user\", kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms)"
+        " SELECT \"user\", kind.value, 1, " USAGE_OF_KIND(0) ", " USAGE_OF_KIND(
+            1) ", " USAGE_OF_KIND(2) " FROM job JOIN json_each('[0,1,2,3]') AS kind WHERE job.id = "
+                                     "?1"
+                                     " ON CONFLICT (\"user\", kind) DO UPDATE SET"
+                                     " jobs = archived_usage.jobs + 1,"
+                                     " cpu_millicore_ms = archived_usage.cpu_millicore_ms + "
+                                     "excluded.cpu_millicore_ms,"
+                                     " gpu_ms = archived_usage.gpu_ms + excluded.gpu_ms,"
+                                     " memory_mib_ms = archived_usage.memory_mib_ms + "
+                                     "excluded.memory_mib_ms",
+    [ST_ARCHIVED_BY_ID] = "SELECT id, name, state FROM job WHERE id = ?1 AND archived = 1",
+    [ST_ARCHIVED_BY_NAME] = "SELECT id, name, state FROM job {index archived_name}"
+                            " WHERE name = ?1 AND \"user\" = ?2 AND archived = 1"
+                            " ORDER BY id DESC LIMIT 1",
+    [ST_ARCHIVED_USERS] =
+        "SELECT (SELECT min(\"user\") FROM job {index archived_name}"
+        " WHERE name = ?1 AND archived = 1), (SELECT max(\"user\") FROM job {index archived_name}"
+        " WHERE name = ?1 AND archived = 1)",
+    [ST_ARCHIVED_ARRAY] = "SELECT id FROM job {index archived_array_user}"
+                          " WHERE array_name = ?1 AND \"user\" = ?2 AND archived = 1 LIMIT 1",
+    [ST_ARCHIVED_ARRAY_NEWEST] =
+        "SELECT id, array_index, array_jobs"
+        " FROM job {index archived_array_user}"
+        " WHERE array_name = ?1 AND \"user\" = ?2 AND archived = 1 ORDER BY id DESC LIMIT 1",
+    [ST_ARCHIVED_OF_ARRAY] = "SELECT id, name, state FROM job {index archived_array}"
+                             " WHERE array_name = ?1 AND archived = 1 AND id > ?2 AND id < ?3"
+                             " AND id - array_index = ?4 ORDER BY id",
+    [ST_ARCHIVED_OLDEST] = "SELECT id, ended_wall_us FROM job {index archived_end}"
+                           " WHERE archived = 1 ORDER BY ended_wall_us, id LIMIT 1",
+    /* of the user with the most */
+    [ST_ARCHIVED_OLDEST_OF_JOBS] =
+        "SELECT id, ended_wall_us FROM job {index archived_user_end} WHERE archived = 1"
+        " AND \"user\" = (SELECT \"user\" FROM archived_share WHERE \"user\" <> '*'"
+        " ORDER BY jobs DESC LIMIT 1) ORDER BY ended_wall_us, id LIMIT 1",
+    [ST_ARCHIVED_OLDEST_OF_BYTES] =
+        "SELECT id, ended_wall_us FROM job {index archived_user_end} WHERE archived = 1"
+        " AND \"user\" = (SELECT \"user\" FROM archived_share WHERE \"user\" <> '*'"
+        " ORDER BY bytes DESC LIMIT 1) ORDER BY ended_wall_us, id LIMIT 1",
+    [ST_ARCHIVED_SHARE] = "SELECT jobs, bytes FROM archived_share WHERE \"user\" = '*'",
+    [ST_ARCHIVED_DROP] = "UPDATE job SET archived = 2 WHERE id = ?1",
+    [ST_ARCHIVED_UNCOUNT] = "UPDATE archived_count SET jobs = jobs - 1"
+                            " WHERE state = (SELECT state FROM job WHERE id = ?1)",
+    [ST_ARCHIVED_COUNTS] = "SELECT state, jobs FROM archived_count",
+    [ST_ARCHIVED_USAGE] =
+        "SELECT \"user\", kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms FROM archived_usage"
+        " WHERE CAST(?1 AS TEXT) IS NULL OR \"user\" = ?1 ORDER BY \"user\", kind",
+    [ST_ARCHIVED_JOB] = "SELECT {job} FROM job WHERE id = ?1 AND archived = 1",
+    [ST_ARCHIVED_RISING] = "SELECT " WALK_COLUMNS " FROM job {index job_archived}"
+                           " WHERE archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
+    [ST_ARCHIVED_FALLING] = "SELECT " WALK_COLUMNS " FROM job {index job_archived}"
+                            " WHERE archived = 1 AND id < ?1 ORDER BY id DESC LIMIT ?2",
+    [ST_ARCHIVED_ARRAY_RISING] = "SELECT " WALK_COLUMNS " FROM job {index archived_array}"
+                                 " WHERE array_name = ?3 AND archived = 1 AND id > ?1"
+                                 " ORDER BY id LIMIT ?2",
+    [ST_ARCHIVED_ARRAY_FALLING] = "SELECT " WALK_COLUMNS " FROM job {index archived_array}"
+                                  " WHERE array_name = ?3 AND archived = 1 AND id < ?1"
+                                  " ORDER BY id DESC LIMIT ?2",
+    [ST_ARCHIVED_RUN] =
+        "SELECT state, count(*), min(id), max(id)"
+        " FROM job {index archived_array_user}"
+        " WHERE array_name = ?1 AND \"user\" = ?2 AND archived = 1 AND id > ?3"
+        " AND id < ?4 AND id - array_index = ?5 AND submitted_wall_us = ?6 GROUP BY state",
+    [ST_PROCESS_OF] = "SELECT {process} FROM process WHERE job_id = ?1 ORDER BY incarnation",
+    [ST_QUEUE_OF] = "SELECT {queue}, {queue_end} FROM queue LEFT JOIN queue_end USING (job_id)"
+                    " WHERE job_id = ?1",
+    [ST_EVENT_AFTER] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                       " WHERE revision > ?1 ORDER BY revision LIMIT ?2",
+    [ST_EVENT_AFTER_JOB] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                           " WHERE revision > ?1 AND job_id = ?3 ORDER BY revision LIMIT ?2",
+
+    /* the event's name stands in it, so that the index of resizes is used */
+    [ST_EVENT_RESIZES] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                         " WHERE revision > ?1 AND job_id = ?3 AND event = 'job-resized'"
+                         " ORDER BY revision LIMIT ?2",
+    /* "node <> ''" stands in it, so that the index of nodes is used */
+    [ST_EVENT_NODE] = "SELECT revision, time_us, event, job_id, node, text FROM event"
+                      " WHERE revision < ?1 AND node = ?3 AND node <> ''"
+                      " ORDER BY revision DESC LIMIT ?2",
+    [ST_EVENT_BOUNDS] = "SELECT coalesce((SELECT min(revision) FROM event), 1),"
+                        " coalesce((SELECT max(revision) FROM event), 0)",
+    [ST_EVENT_OLDEST] = "SELECT revision, time_us FROM event ORDER BY revision LIMIT ?1",
+    /* revisions behind ?1 that a restored history skipped; ?2: EPOCH_SHIFT */
+    [ST_EVENT_SKIPPED] =
+        "SELECT coalesce(sum((epoch << ?2) - CASE WHEN newest > former THEN newest ELSE former"
+        " END), 0) FROM (SELECT e.epoch AS epoch,"
+        " coalesce((SELECT max(revision) FROM event WHERE revision <= e.epoch << ?2), 0)"
+        " AS newest, coalesce((SELECT max(epoch) << ?2 FROM epoch WHERE epoch < e.epoch), 0)"
+        " AS former FROM epoch AS e WHERE e.epoch << ?2 > ?1) AS skipped",
+    [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
+    [ST_HELD_NOW] = "SELECT since_us, processes, cpu_millicores, gpus FROM held_now"
+                    " WHERE job_id = ?1 AND role = ?2",
+    [ST_HELD_ADD] = "INSERT INTO held (id, job_id, role, \"user\", since_us, until_us, processes,"
+                    " cpu_millicores, gpus) SELECT (SELECT coalesce(max(id), 0) + 1 FROM held), "
+                    "job_id, role, \"user\", since_us, ?3, processes,"
+                    " cpu_millicores, gpus FROM held_now"
+                    " WHERE job_id = ?1 AND role = ?2 AND since_us < ?3",
+    [ST_HELD_PUT] = "INSERT INTO held_now (job_id, role, \"user\", since_us, processes,"
+                    " cpu_millicores, gpus) VALUES (?1,?2,?3,?4,?5,?6,?7)"
+                    " ON CONFLICT (job_id, role) DO UPDATE SET \"user\"=?3, since_us=?4,"
+                    " processes=?5, cpu_millicores=?6, gpus=?7",
+    [ST_HELD_DROP] = "DELETE FROM held_now WHERE job_id = ?1 AND role = ?2",
+    /* the newest row stays: it tells how many there were */
+    [ST_HELD_TRIM] = "DELETE FROM held WHERE id IN (SELECT id FROM held ORDER BY id LIMIT ?1)"
+                     " AND id < (SELECT max(id) FROM held)"
+                     " AND (id <= (SELECT max(id) FROM held) - ?2 OR until_us < ?3)",
+    [ST_SERIES_PUT] = "INSERT INTO job_series (job_id, rate_of, cost_name, period_us,"
+                      " points) VALUES (?1,?2,?3,?4,?5) ON CONFLICT (job_id) DO UPDATE SET"
+                      " rate_of=?2, cost_name=?3, period_us=?4, points=?5",
+    [ST_SERIES_OF] =
+        "SELECT rate_of, cost_name, period_us, points FROM job_series WHERE job_id = ?1",
+    [ST_TAIL_SEQUENCE] = "SELECT coalesce(max(sequence), 0) FROM log_tail",
+    [ST_TAIL_BYTES] = "SELECT bytes FROM log_bytes",
+    [ST_TAIL_TRIM] = "DELETE FROM log_tail WHERE (job_id, role, idx, incarnation) IN"
+                     " (SELECT job_id, role, idx, incarnation FROM log_tail ORDER BY sequence"
+                     " LIMIT 1)",
+    [ST_PROBE] = "SELECT max(revision) FROM event",
+    [ST_TAIL_JOB] =
+        "SELECT job_id, role, idx, incarnation, sequence, text, times, next_offset FROM log_tail"
+        " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
+};
+
+const char *store_statement_text(enum statement which)
+{
+    return statement_texts[which];
+}
