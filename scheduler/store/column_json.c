@@ -169,12 +169,32 @@ static void read_devices(struct row *row, int at, const struct column *column, v
     json_decref(array);
 }
 
+/* A document that is shared (store_documents.c) has no name, and index 0: the row has both, the
+ * index behind the columns of the record. */
+static void fill_in(struct row *row, int at, json_t *document)
+{
+    const char *name = json_string_value(json_object_get(document, "name"));
+    json_t *array = json_object_get(document, "array");
+    int first = at - store_place(&job_table, "spec");
+    int index = first + store_columns_n(&job_table);
+
+    if (name == NULL || name[0] != '\0')
+        return;
+    name = store_column_text(row->statement, first + store_place(&job_table, "name"));
+    (void)json_object_set_new(document, "name", json_string(name));
+    if (array != NULL)
+        (void)json_object_set_new(array, "index",
+                                  json_integer(store_column_i64(row->statement, index)));
+}
+
 static void read_spec(struct row *row, int at, const struct column *column, void *record)
 {
     struct edl_error why = { 0 };
     struct job_spec *spec = NULL;
     json_t *document = row_object(row, at);
 
+    if (document != NULL)
+        fill_in(row, at, document);
     if (document != NULL && job_spec_from_stored(document, &spec, &why) < 0)
         (void)row_damaged(row, at, why.text);
     json_decref(document);

@@ -17,22 +17,50 @@
 #define DROP_PER_TURN 160                       /* jobs */
 #define DROP_BYTES_PER_TURN ((uint64_t)4 << 20) /* of their rows */
 
+static int mark(struct store *store, const struct archived_facts *job, struct edl_error *error)
+{
+    struct prepared *statement = store->statements[ST_ARCHIVE];
+
+    store_bind_u64(statement, 1, job->id);
+    store_bind_u64(statement, 2, job->document);
+    store_bind_text(statement, 3, NULL);
+    store_bind_text(statement, 4, NULL);
+    if (job->in_array) {
+        store_bind_i64(statement, 3, job->index);
+        store_bind_i64(statement, 4, job->n);
+    }
+    return store_step_done(store, ST_ARCHIVE, error);
+}
+
+static int add_usage(struct store *store, const struct archived_facts *job, struct edl_error *error)
+{
+    struct prepared *statement = store->statements[ST_ARCHIVE_USAGE];
+    int at = 1;
+
+    store_bind_text(statement, at++, job->user);
+    for (int kind = 0; kind < USAGE_KINDS; kind++) {
+        const struct resource_time *time = &job->usage.kinds[kind];
+
+        store_bind_u64(statement, at++, time->cpu_millicore_ms);
+        store_bind_u64(statement, at++, time->gpu_ms);
+        store_bind_u64(statement, at++, time->memory_mib_ms);
+    }
+    return store_step_done(store, ST_ARCHIVE_USAGE, error);
+}
+
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
 {
-    static const enum statement sums[] = { ST_ARCHIVE_COUNT, ST_ARCHIVE_USAGE };
-    uint64_t document;
-    int r = store_share_document(store, id, &document, error);
+    struct archived_facts job;
+    int r = store_share_document(store, id, &job, error);
 
     if (r <= 0)
         return r;
-    store_bind_u64(store->statements[ST_ARCHIVE], 1, id);
-    store_bind_u64(store->statements[ST_ARCHIVE], 2, document);
-    r = store_step_done(store, ST_ARCHIVE, error);
-    for (size_t i = 0; r == 0 && i < ELEMENTS(sums); i++) {
-        store_bind_u64(store->statements[sums[i]], 1, id);
-        r = store_step_done(store, sums[i], error);
-    }
-    return r;
+    r = mark(store, &job, error);
+    if (r < 0)
+        return r;
+    store_bind_u64(store->statements[ST_ARCHIVE_COUNT], 1, id);
+    r = store_step_done(store, ST_ARCHIVE_COUNT, error);
+    return r < 0 ? r : add_usage(store, &job, error);
 }
 
 /* 1 with the next row, good until the statement is stepped or reset; 0: there is none. */

@@ -8,10 +8,10 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-/* The document of an archived job is shared; the differences from job to job are in its row. */
+/* The document of an archived job is shared; the differences from job to job are in its row, and
+ * are filled in as it is read (column_json.c). */
 #define JOB_DOCUMENT                                                                               \
-    "coalesce((SELECT json_replace(text, '$.name', job.name, '$.array.index', job.array_index)"    \
-    " FROM document WHERE document.id = job.document), spec) AS spec"
+    "coalesce((SELECT text FROM document WHERE document.id = job.document), spec) AS spec"
 
 static const struct record_table *const tables[] = {
     &node_table, &job_table,        &process_table,      &queue_table,     &queue_end_table,

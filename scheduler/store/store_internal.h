@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/base/histogram.h"
+#include "scheduler/core/model/usage.h"
 #include "scheduler/store/engine.h"
 #include "scheduler/store/store.h"
 
@@ -235,9 +236,17 @@ int store_look_at_rest(struct store *store, struct edl_error *error);
 /* store_archive_job - the effect; its grants are summed up by user */
 int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);
 
+/* Of a job that is to be archived. */
+struct archived_facts {
+    uint64_t id, document;
+    char user[ACCOUNT_NAME_MAX + 1];
+    bool in_array;
+    int64_t index, n; /* its place in its array, and how many were submitted */
+    struct usage usage;
+};
 /* store_share_document - one for the archive of the document of a job that is not archived yet
- * 1 with *ret, its id; 0: there is no such job, or it is archived */
-int store_share_document(struct store *store, uint64_t job_id, uint64_t *ret,
+ * 1 with *ret; 0: there is no such job, or it is archived */
+int store_share_document(struct store *store, uint64_t job_id, struct archived_facts *ret,
                          struct edl_error *error);
 
 /* store_put_held - after the turn's processes, inside the caller's transaction: what their jobs

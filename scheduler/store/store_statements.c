@@ -6,9 +6,6 @@
  * which store_text_of fills in. tests/unit/test_store_texts.c knows what only one engine takes. */
 #include "scheduler/store/store_internal.h"
 
-/* of one kind of the job ?1 */
-#define USAGE_OF_KIND(at) "coalesce(json_extract(usage, '$[' || kind.value || '][" #at "]'), 0)"
-
 /* what decides whether an archived job is shown, and where */
 #define WALK_COLUMNS                                                                               \
     "id, name, \"user\", state, array_name, array_index, array_jobs, submitted_wall_us"
@@ -167,15 +164,13 @@ static const char *const statement_texts[ST_N] = {
     [ST_TASK_ALL] = "SELECT {task} FROM task WHERE job_id=?1 ORDER BY id",
     /* twice is once: a job that is archived already is not changed, and not counted again */
     [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '',"
-                   " array_index = json_extract(spec, '$.array.index'),"
-                   " array_jobs = json_extract(spec, '$.array.jobs'),"
+                   " array_index = ?3, array_jobs = ?4,"
                    " kept_bytes = 512 + {bytes reason} + {bytes slots}"
                    " + coalesce({bytes metrics}, 0)"
                    " + 256 * (SELECT count(*) FROM process WHERE job_id = job.id)"
                    " + coalesce((SELECT length(points) FROM job_series WHERE job_id = job.id), 0)"
                    " WHERE id = ?1 AND archived = 0",
-    [ST_DOCUMENT_OF] = "SELECT \"user\", json_replace(spec, '$.name', '', '$.array.index', 0)"
-                       " FROM job WHERE id = ?1 AND archived = 0",
+    [ST_DOCUMENT_OF] = "SELECT \"user\", spec, usage FROM job WHERE id = ?1 AND archived = 0",
     [ST_DOCUMENT_PUT] = "INSERT INTO document (id, \"user\", digest, jobs, bytes, text)"
                         " VALUES ((SELECT coalesce(max(id), 0) + 1 FROM document),"
                         " ?1, ?2, 1, ?3, ?4)"
@@ -184,18 +179,14 @@ static const char *const statement_texts[ST_N] = {
     [ST_ARCHIVE_COUNT] = "INSERT INTO archived_count (state, jobs)"
                          " SELECT state, 1 FROM job WHERE id = ?1"
                          " ON CONFLICT (state) DO UPDATE SET jobs = archived_count.jobs + 1",
+    /* ?2 to ?4, ?5 to ?7 and so on are of a kind each */
     [ST_ARCHIVE_USAGE] =
         "INSERT INTO archived_usage (\"user\", kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms)"
-        " SELECT \"user\", kind.value, 1, " USAGE_OF_KIND(0) ", " USAGE_OF_KIND(
-            1) ", " USAGE_OF_KIND(2) " FROM job JOIN json_each('[0,1,2,3]') AS kind WHERE job.id = "
-                                     "?1"
-                                     " ON CONFLICT (\"user\", kind) DO UPDATE SET"
-                                     " jobs = archived_usage.jobs + 1,"
-                                     " cpu_millicore_ms = archived_usage.cpu_millicore_ms + "
-                                     "excluded.cpu_millicore_ms,"
-                                     " gpu_ms = archived_usage.gpu_ms + excluded.gpu_ms,"
-                                     " memory_mib_ms = archived_usage.memory_mib_ms + "
-                                     "excluded.memory_mib_ms",
+        " VALUES (?1,0,1,?2,?3,?4), (?1,1,1,?5,?6,?7), (?1,2,1,?8,?9,?10), (?1,3,1,?11,?12,?13)"
+        " ON CONFLICT (\"user\", kind) DO UPDATE SET jobs = archived_usage.jobs + 1,"
+        " cpu_millicore_ms = archived_usage.cpu_millicore_ms + excluded.cpu_millicore_ms,"
+        " gpu_ms = archived_usage.gpu_ms + excluded.gpu_ms,"
+        " memory_mib_ms = archived_usage.memory_mib_ms + excluded.memory_mib_ms",
     [ST_ARCHIVED_BY_ID] = "SELECT id, name, state FROM job WHERE id = ?1 AND archived = 1",
     [ST_ARCHIVED_BY_NAME] = "SELECT id, name, state FROM job {index archived_name}"
                             " WHERE name = ?1 AND \"user\" = ?2 AND archived = 1"
@@ -232,7 +223,8 @@ static const char *const statement_texts[ST_N] = {
     [ST_ARCHIVED_USAGE] =
         "SELECT \"user\", kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms FROM archived_usage"
         " WHERE CAST(?1 AS TEXT) IS NULL OR \"user\" = ?1 ORDER BY \"user\", kind",
-    [ST_ARCHIVED_JOB] = "SELECT {job} FROM job WHERE id = ?1 AND archived = 1",
+    /* array_index: of a document that is shared (column_json.c) */
+    [ST_ARCHIVED_JOB] = "SELECT {job}, array_index FROM job WHERE id = ?1 AND archived = 1",
     [ST_ARCHIVED_RISING] = "SELECT " WALK_COLUMNS " FROM job {index job_archived}"
                            " WHERE archived = 1 AND id > ?1 ORDER BY id LIMIT ?2",
     [ST_ARCHIVED_FALLING] = "SELECT " WALK_COLUMNS " FROM job {index job_archived}"

@@ -14,6 +14,7 @@ static const char *const of_one_engine[] = {
     "INDEXED BY",
     "AS BLOB",
     "ifnull\\(",
+    "json_",
     "PRAGMA",
     "printf\\(",
     "iif\\(",
@@ -76,6 +77,7 @@ TEST(test_what_is_of_one_engine_is_seen)
         "INSERT INTO c (s) VALUES (1) ON CONFLICT (s) DO UPDATE SET jobs=?1, n = n + 1",
         "SELECT count(*) FROM (SELECT 1 FROM forgotten LIMIT ?1)",
         "SELECT ifnull(a, 0) FROM job",
+        "SELECT json_extract(spec, '$.name') FROM job",
     };
 
     for (size_t i = 0; i < ELEMENTS(texts); i++)
