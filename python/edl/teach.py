@@ -46,6 +46,11 @@ def _say(text: str) -> None:
     print(f"edl.teach: {text}", file=sys.stderr, flush=True)
 
 
+def _shown(name: str) -> str:
+    """As progress takes it: no control characters, and not more bytes."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name).encode()[:120].decode("utf-8", "ignore")
+
+
 class _Student:
     def __init__(self, link: Link) -> None:
         self.link: Optional[Link] = link
@@ -217,7 +222,7 @@ class Teacher:
                      batch_mean=round(new["samples"] / new["batches"], 1) if new["batches"] else 0.0,
                      tasks_per_s=round(new["tasks"] / period_s, 2), samples_per_s=round(new["samples"] / period_s, 2), students=students,
                      tasks=self.told["tasks"], batches=self.told["batches"], samples=self.told["samples"], failed=self.told["failed"],
-                     model=self._model[:100], leaving=self._grants.leaving)
+                     model=_shown(self._model), leaving=self._grants.leaving)
 
     # ---- the connections ----
 

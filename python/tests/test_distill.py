@@ -19,6 +19,7 @@ except ImportError:
     raise unittest.SkipTest("there is no numpy (python3-numpy)") from None
 
 import edl
+import edl.teach
 from edl.distill import DistillReader, NoAnswer, Refused, _wire
 from edl.distill._dispatch import Dispatch
 from edl.distill._grants import Grants
@@ -425,6 +426,11 @@ class Readers(unittest.TestCase):
         self.assertEqual([float(x) for x, _label, _p in samples], list(range(194)))
         self.assertTrue(all(float(p) == 2 * float(x) + 1 for x, _label, p in samples))
         self.assertEqual([label for _x, label, _p in samples], [i for i in range(24) for _ in range(8)] + [24, 24])
+
+    def test_names_of_models_are_shown(self) -> None:
+        shown = edl.teach._shown("a\x1b[2J\n" + "ß" * 200)  # type: ignore[attr-defined]
+        self.assertEqual(shown[:6], "a?[2J?")
+        self.assertLessEqual(len(shown.encode()), 120)
 
     def still(self, teacher: Started) -> socket.socket:
         """A student that has all credit, and sends nothing."""

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "shared/cleanup.h"
@@ -143,6 +144,7 @@ int teach_report_new(sd_event *event, const char *socket, const struct teach_ser
     report->shown_us = clock_read_us(CLOCK_BOOTTIME);
     (void)snprintf(report->model, sizeof report->model, "%.*s",
                    printable_prefix(model, sizeof report->model - 1), model);
+    printable_mask(report->model, strlen(report->model), "");
     r = http_async_new(event, base, &report->async, error);
     if (r >= 0) {
         r = sd_event_add_time_relative(event, &report->timer, CLOCK_BOOTTIME, 0, 0, on_due, report);
