@@ -145,6 +145,65 @@ TEST(test_a_gang_gets_its_room_from_services_first)
     }
 }
 
+static struct job *submit_on(struct world *w, struct job_spec *spec, size_t node)
+{
+    char kind[16];
+
+    (void)snprintf(kind, sizeof kind, "k%zu", node);
+    assert_int_equal(role_select(&spec->roles[0], "kind", kind, NULL), 0);
+    return world_submit(w, spec);
+}
+
+/* Whichever node is looked at first. */
+TEST(test_a_gang_spares_what_trains_on_another_node)
+{
+    for (size_t there = 0; there < 2; there++) {
+        struct world *w = world_of(&policy_goodput, 2);
+        struct job_spec *spec;
+        struct job *job, *trains;
+
+        for (size_t i = 0; i < 2; i++)
+            assert_int_equal(labels_set(&w->agents[i].offer.labels, "kind", i == 0 ? "k0" : "k1",
+                                        NULL),
+                             0);
+        world_run(w, 1);
+        trains = submit_on(w, world_spec("trains", 1, 4, 1000, 0, 0), 1 - there);
+        spec = world_spec("digits", 1, 4, 1000, 0, 0);
+        spec->mode = JOB_MODE_SERVICE;
+        job = submit_on(w, spec, there);
+        run(w, job, 10, 20);
+        assert_int_equal(job_count_running(job, 0), 4);
+        assert_int_equal(job_count_running(trains, 0), 4);
+        (void)submit(w, "gang", 1, 1);
+        run(w, job, 10, 3);
+        assert_int_equal(job_count_running(job, 0), 3);
+        assert_int_equal(job_count_running(trains, 0), 4);
+        world_free(w);
+    }
+}
+
+/* Where that is not enough, others give only the rest. */
+TEST(test_a_service_gives_before_the_others)
+{
+    struct world *w;
+    struct job *trains, *job;
+
+    world_policy = &policy_fulfilment;
+    w = world_new(1, 5000, 64 * GIB, 1000);
+    world_run(w, 1);
+    trains = submit(w, "trains", 1, 3);
+    seconds(w, 10);
+    assert_int_equal(job_count_running(trains, 0), 3);
+    job = service(w, 1, 8);
+    run(w, job, 10, 20);
+    assert_int_equal(job_count_running(job, 0), 2);
+    (void)world_submit(w, world_spec("gang", 1, 1, 2000, 0, 0));
+    run(w, job, 10, 3);
+    assert_int_equal(job_count_running(job, 0), 1);
+    assert_int_equal(job_count_running(trains, 0), 2);
+    world_free(w);
+}
+
 /* What grows takes from it, also beyond what has room. */
 TEST(test_a_job_that_grows_takes_from_a_service)
 {
@@ -246,6 +305,22 @@ TEST(test_a_restart_changes_no_size)
         assert_int_equal(job->resizes, resizes);
         world_free(w);
     }
+}
+
+/* Also of what there is no room for. */
+TEST(test_a_copy_wants_as_many)
+{
+    struct world *w = world_of(&policy_goodput, 1);
+    struct job *job = service(w, 1, 8);
+    struct cluster *copy;
+
+    run(w, job, 20, 20);
+    assert_int_equal(job_count_running(job, 0), 4);
+    assert_int_equal(job_wanted_by_backlog(job), 8);
+    copy = cluster_clone(w->cluster, w->now);
+    assert_int_equal(job_wanted_by_backlog(cluster_job(copy, job->id)), 8);
+    cluster_free(copy);
+    world_free(w);
 }
 
 TEST(test_reasons_tell_of_the_queue)
