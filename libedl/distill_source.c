@@ -103,34 +103,128 @@ static int read_places(struct distill_source *source, const char *teachers, stru
     return r;
 }
 
-struct ranked {
-    struct distill_place place;
-    uint8_t rank[JOB_PROOF_BYTES];
+/* One who stands on the ring: a place, or a student. */
+struct standing {
+    uint64_t hash;
+    size_t number; /* of places, or of students */
 };
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-
-    return memcmp(x->rank, y->rank, sizeof x->rank);
-}
-
-size_t distill_choose(struct distill_place *places, size_t n, const char *student, uint64_t most)
+static uint64_t hash_of(const char *text)
 {
     static const uint8_t no_secret[JOB_SECRET_BYTES];
-    _cleanup_free_ struct ranked *ranked = xcalloc(n, sizeof *ranked);
+    uint8_t digest[JOB_PROOF_BYTES];
+    uint64_t hash = 0;
+
+    group_hmac(no_secret, text, strlen(text), digest);
+    for (int i = 0; i < 8; i++)
+        hash = hash << 8 | digest[i];
+    return hash;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct standing *x = a, *y = b;
+
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->number > y->number) - (x->number < y->number);
+}
+
+static void stand(struct standing *ring, size_t n)
+{
+    qsort(ring, n, sizeof *ring, by_hash);
+}
+
+/* next_student - behind that hash, of those with less than so many places */
+static size_t next_student(const struct standing *students, const size_t *n_owned, size_t n,
+                           uint64_t hash, size_t room)
+{
+    size_t at = 0;
+
+    while (at < n && students[at].hash <= hash)
+        at++;
+    while (n_owned[at % n] >= room)
+        at++;
+    return at % n;
+}
+
+/* own_places - which of the places, by their order on the ring, are those of student `me` there */
+static void own_places(const struct standing *places, size_t n_places,
+                       const struct standing *students, size_t n_students, size_t me, bool *ret)
+{
+    _cleanup_free_ size_t *n_owned = xcalloc(n_students, sizeof *n_owned);
+    size_t room = (n_places + n_students - 1) / n_students, without = 0;
+
+    for (size_t i = 0; i < n_places; i++) {
+        size_t owner = next_student(students, n_owned, n_students, places[i].hash, room);
+
+        n_owned[owner]++;
+        ret[i] = owner == me;
+    }
+    for (size_t k = 0; k < n_students && n_owned[me] == 0; k++) { /* more students than places */
+        if (k == me)
+            ret[without % n_places] = true;
+        without += n_owned[k] == 0;
+    }
+}
+
+static size_t place_of_me(struct standing *ring, const uint64_t *students, size_t n, uint64_t me)
+{
+    size_t at = 0;
 
     for (size_t i = 0; i < n; i++) {
-        char text[TEACHER_NAME_MAX + HOST_MAX + 16];
-        int size = snprintf(text, sizeof text, "%s %s", student, places[i].name);
+        char text[32];
 
-        ranked[i].place = places[i];
-        group_hmac(no_secret, text, (size_t)MIN_OF(size, (int)sizeof text - 1), ranked[i].rank);
+        (void)snprintf(text, sizeof text, "%" PRIu64, students[i]);
+        ring[i] = (struct standing){ .hash = hash_of(text), .number = i };
     }
-    qsort(ranked, n, sizeof *ranked, by_rank);
+    stand(ring, n);
+    while (students[ring[at].number] != me)
+        at++;
+    return at;
+}
+
+/* in_order - own places first, the others in an order of this student's */
+static void in_order(struct distill_place *places, struct standing *ring, const bool *own, size_t n,
+                     uint64_t me)
+{
+    _cleanup_free_ struct distill_place *sorted = xcalloc(n, sizeof *sorted);
+
+    for (size_t i = 0; i < n; i++) {
+        char text[HOST_MAX + 64];
+
+        (void)snprintf(text, sizeof text, "%" PRIu64 " %s", me, places[ring[i].number].name);
+        ring[i].hash = own[i] ? 0 : hash_of(text);
+    }
+    stand(ring, n);
     for (size_t i = 0; i < n; i++)
-        places[i] = ranked[i].place;
-    return (size_t)MIN_OF((uint64_t)n, most);
+        sorted[i] = places[ring[i].number];
+    memcpy(places, sorted, n * sizeof *sorted);
+}
+
+size_t distill_share(struct distill_place *places, size_t n_places, uint64_t me,
+                     const uint64_t *students, size_t n_students, uint64_t most)
+{
+    _cleanup_free_ struct standing *ring = xcalloc(n_places, sizeof *ring);
+    _cleanup_free_ struct standing *with = xcalloc(n_students + 1, sizeof *with);
+    _cleanup_free_ uint64_t *all = xcalloc(n_students + 1, sizeof *all);
+    _cleanup_free_ bool *own = xcalloc(n_places, sizeof *own);
+    size_t n = n_students;
+    bool is_there = false;
+
+    if (n_places == 0)
+        return 0;
+    for (size_t i = 0; i < n_students; i++) {
+        all[i] = students[i];
+        is_there |= students[i] == me;
+    }
+    if (!is_there)
+        all[n++] = me;
+    for (size_t i = 0; i < n_places; i++)
+        ring[i] = (struct standing){ .hash = hash_of(places[i].name), .number = i };
+    stand(ring, n_places);
+    own_places(ring, n_places, with, n, place_of_me(with, all, n, me), own);
+    in_order(places, ring, own, n_places, me);
+    return (size_t)MIN_OF((uint64_t)n_places, MAX_OF(most, (n_places + n - 1) / n + 1));
 }
 
 /* ---- the secret ---- */
@@ -229,6 +323,7 @@ static void forget_service(struct distill_source *source)
     source->is_news = true;
 }
 
+/* take_news - also where nobody came or went: students may have */
 static int take_news(struct distill_source *source, const json_t *answer, uint64_t now_us,
                      struct edl_error *error)
 {
@@ -237,11 +332,6 @@ static int take_news(struct distill_source *source, const json_t *answer, uint64
 
     if (r < 0)
         return r;
-    if (source->known != NULL && service->version == source->known->version) {
-        (void)edl_service_free(service);
-        ask_news(source, now_us + EARLY_US);
-        return 0;
-    }
     (void)edl_service_free(source->known);
     source->known = service;
     if (!source->has_secret && !distill_ask_is_on(&source->secrets))
@@ -254,12 +344,11 @@ static int take_news(struct distill_source *source, const json_t *answer, uint64
 }
 
 /* places_of - of the known service; those with no port, or with no address in digits, are none */
-static void places_of(struct distill_source *source, uint64_t students)
+static void places_of(struct distill_source *source, const uint64_t *students, size_t n_students)
 {
     const struct edl_service *known = source->known;
     struct distill_place *places = NULL;
     size_t n = 0, chosen;
-    uint64_t most;
 
     for (size_t i = 0; i < known->n_peers; i++) {
         const struct edl_peer *peer = &known->peers[i];
@@ -276,8 +365,7 @@ static void places_of(struct distill_source *source, uint64_t students)
         if (asprintf(&place->name, "%s:%u", peer->address, peer->ports[0]) < 0)
             abort();
     }
-    most = MAX_OF(source->require, (n + students - 1) / students + 1);
-    chosen = distill_choose(places, n, source->student, most);
+    chosen = distill_share(places, n, source->index, students, n_students, source->require);
     while (n > chosen)
         free(places[--n].name);
     places_clear(source->places, source->n_places);
@@ -286,35 +374,49 @@ static void places_of(struct distill_source *source, uint64_t students)
     source->is_news = true;
 }
 
+/* take_students - an answer that cannot be read is taken for no others */
+static void take_students(struct distill_source *source, const json_t *answer)
+{
+    struct edl_peer *peers = NULL;
+    _cleanup_free_ uint64_t *students = NULL;
+    size_t n = 0;
+
+    if (answer != NULL && peers_read(json_object_get(answer, "hosts"), &peers, &n) < 0)
+        n = 0;
+    students = xcalloc(n, sizeof *students);
+    for (size_t i = 0; i < n; i++)
+        students[i] = peers[i].index;
+    places_of(source, students, n);
+    if (peers != NULL)
+        peers_free(peers, n);
+}
+
 static int news_go_on(struct distill_source *source, uint64_t now_us)
 {
     struct edl_error *error = &source->news.client->error;
-    uint64_t students = 1;
+    bool is_known = source->asks == DISTILL_ASK_STUDENTS;
     json_t *answer = NULL;
     int r = distill_ask_go_on(&source->news, now_us, &answer);
 
     if (r == -EAGAIN)
         return 0;
-    if (source->asks == DISTILL_ASK_NEWS) {
-        if (r == 0)
-            r = take_news(source, answer, now_us, error);
-        if (r == -ENOENT) { /* nobody serves under that name yet */
-            forget_service(source);
-            ask_news(source, now_us + ABSENT_AGAIN_US);
-        }
-    } else { /* what cannot be told is taken for one student */
-        if (r < 0 || number_read(answer, "want", &students) < 0)
-            students = 1;
-        r = 1;
-    }
-    json_decref(answer);
-    if (r == 1) {
-        places_of(source, MAX_OF(students, UINT64_C(1)));
+    if (is_known)
+        r = 0; /* what cannot be told is taken for one student */
+    else if (r == 0)
+        r = take_news(source, answer, now_us, error);
+    if (r == 1 || is_known) {
+        take_students(source, is_known ? answer : NULL);
         ask_news(source, now_us + EARLY_US);
     }
-    if (r >= 0 || r == -ENOENT)
+    json_decref(answer);
+    if (r == -ENOENT) { /* nobody serves under that name yet */
+        forget_service(source);
+        ask_news(source, now_us + ABSENT_AGAIN_US);
+        r = 0;
+    }
+    if (r >= 0)
         *error = (struct edl_error){ 0 };
-    return r >= 0 || r == -ENOENT ? 0 : r;
+    return MIN_OF(r, 0);
 }
 
 void distill_source_is_ready(struct distill_source *source, uint64_t number)
@@ -379,6 +481,7 @@ static void name_student(struct distill_source *source)
 
     if (job != NULL && role != NULL && index != NULL) {
         source->role = xstrdup(role);
+        (void)parse_u64(index, &source->index);
         r = asprintf(&source->student, "%.100s.%.60s.%.20s", job, role, index);
     } else {
         (void)gethostname(host, sizeof host - 1);

@@ -42,6 +42,7 @@ struct distill_source {
     char *what;    /* for people: "the service digits-teacher"; owned */
     char *student; /* this one's name; owned */
     char *role;    /* of this process; owned, NULL: none */
+    uint64_t index;
     uint64_t require;
     bool has_secret, secret_of_file;
     uint8_t secret[JOB_SECRET_BYTES]; /* of the service */
@@ -81,6 +82,10 @@ uint64_t distill_source_next_us(const struct distill_source *source);
 /* distill_source_doubt - a teacher knows another secret: it is asked for again */
 void distill_source_doubt(struct distill_source *source);
 
-/* distill_choose - the first n of places are those of this student, by rendezvous hash: where there
- * are more than most, each student has others, and few change when a teacher comes or goes */
-size_t distill_choose(struct distill_place *places, size_t n, const char *student, uint64_t most);
+/* distill_share - the first n of places are those that this student talks to, at most `most`, and
+ * more than ceil(n_places / n_students): its own ones, and others beside them. All students work
+ * out the same table, in which each place has a student. They and the places stand on a ring by
+ * their hashes, and a place belongs to the next student that has room: few change when somebody
+ * comes or goes. me: in students, or one more; they are numbers. */
+size_t distill_share(struct distill_place *places, size_t n_places, uint64_t me,
+                     const uint64_t *students, size_t n_students, uint64_t most);

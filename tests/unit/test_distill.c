@@ -566,30 +566,46 @@ TEST(test_a_service_that_is_refused_ends_the_student)
     edl_agent_end(&agent);
 }
 
-TEST(test_students_choose_among_many_teachers)
+/* The rows of C6, and more students than teachers: each teacher has a student, no student holds
+ * more than ceil(T / C) + 1, and all work out one table whatever the order of what they were told.
+ */
+TEST(test_each_teacher_has_a_student)
 {
-    unsigned students_of[97] = { 0 };
-    struct distill_place places[97];
+    static const struct {
+        unsigned students, teachers, require;
+    } rows[] = { { 3, 97, 1 },  { 2, 3, 1 },    { 5, 3, 1 }, { 1, 40, 8 },
+                 { 50, 97, 1 }, { 3, 97, 100 }, { 50, 3, 1 } };
 
-    for (unsigned i = 0; i < 97; i++)
-        assert_true(asprintf(&places[i].name, "10.0.0.%u:9292", i) > 0);
-    for (unsigned student = 0; student < 50; student++) {
-        struct distill_place mine[97];
-        char name[32];
-        unsigned n;
+    for (size_t row = 0; row < ELEMENTS(rows); row++) {
+        unsigned n = rows[row].teachers, c = rows[row].students, each = (n + c - 1) / c + 1;
+        struct distill_place places[97];
+        unsigned students_of[97] = { 0 }, first_of[97] = { 0 };
+        uint64_t students[50];
 
-        memcpy(mine, places, sizeof mine);
-        (void)snprintf(name, sizeof name, "job.trainer.%u", student);
-        n = (unsigned)distill_choose(mine, 97, name, 8);
-        assert_int_equal(n, 8);
         for (unsigned i = 0; i < n; i++)
-            for (unsigned k = 0; k < 97; k++)
-                students_of[k] += mine[i].name == places[k].name;
-    }
-    for (unsigned i = 0, idle = 0; i < 97; i++) {
-        idle += students_of[i] == 0;
-        assert_in_range(students_of[i], 0, 14);
-        assert_in_range(idle, 0, 8);
-        free(places[i].name);
+            assert_true(asprintf(&places[i].name, "10.0.0.%u:9292", i) > 0);
+        for (unsigned me = 0; me < c; me++) {
+            struct distill_place mine[97];
+            size_t held;
+
+            for (unsigned i = 0; i < n; i++)
+                mine[i] = places[(i + me) % n];
+            for (unsigned i = 0; i < c; i++)
+                students[i] = (i + 7 * me) % c;
+            held = distill_share(mine, n, me, students, c - (me == 0 && c == 1), rows[row].require);
+            assert_int_equal(held, MIN_OF(n, MAX_OF(each, rows[row].require)));
+            for (unsigned k = 0; k < n; k++) {
+                first_of[k] += mine[0].name == places[k].name;
+                for (size_t i = 0; i < held; i++)
+                    students_of[k] += mine[i].name == places[k].name;
+            }
+        }
+        for (unsigned i = 0; i < n; i++) {
+            if (students_of[i] == 0)
+                fail_msg("row %zu: nobody talks to teacher %u", row, i);
+            if (c > 10 * n) /* and many students are dealt evenly */
+                assert_in_range(first_of[i], c / n, c / n + 1);
+            free(places[i].name);
+        }
     }
 }
