@@ -248,7 +248,9 @@ static void talk_smtp(struct notice_send *send, const char *from, const char *ma
         abort(); /* why: only out of memory gets here; see macro.h */
     write_settings(out, send, "smtp");
     (void)fprintf(out,
-                  "url = \"%s/%s\"\nmail-from = \"%s\"\nupload-file = \"/proc/self/fd/3\"\ncrlf\n",
+                  "url = \"%s/%s\"\nmail-from = \"%s\"\nupload-file = \"/proc/self/fd/3\"\ncrlf\n"
+                  /* why: the others get theirs where the server refuses one of several */
+                  "mail-rcpt-allowfails\n",
                   send->ways.mailer, send->host, from);
     write_receivers(out, send);
     (void)fclose(out);

@@ -129,6 +129,11 @@ if [ -x /usr/bin/curl ]; then
     tr -d '\r' <"$work/smtp/1.mail" | head -n 6 | cmp - <(
         printf '%s\n' 'MAIL FROM:<edl@lab.example>' 'RCPT TO:<ann@lab.example>' 'RCPT TO:<bob@lab.example>' '' 'From: EDL <edl@lab.example>' 'To: ann@lab.example,'
     ) || fail "the mail is $(cat "$work/smtp/1.mail")"
+    # an address that the server refuses is no reason to tell nobody
+    submit --name some --mail-type END --mail-user nobody@lab.example,ann@lab.example
+    edl kill some >/dev/null
+    await 120 'one of two has it' test -e "$work/smtp/2.mail"
+    grep -q '^RCPT TO:<ann@lab.example>' "$work/smtp/2.mail" || fail "the mail is $(cat "$work/smtp/2.mail")"
     end "$scheduler"
 fi
 

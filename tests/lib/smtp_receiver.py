@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/lib/smtp_receiver.py FOLDER - takes mails by SMTP on a port of its own, which it writes to FOLDER/port.
 
-Each becomes a file FOLDER/N.mail: a line for the sender and each receiver, an empty one, and the mail."""
+Each becomes a file FOLDER/N.mail: a line for the sender and each receiver, an empty one, and the mail. It refuses each
+receiver with the word nobody in the address."""
 import os
 import socketserver
 import sys
@@ -38,8 +39,11 @@ class Handler(socketserver.StreamRequestHandler):
         self.say("220 here")
         while line := self.line():
             word = line[:4].upper()
-            if word in ("MAIL", "RCPT"):
+            if word in ("MAIL", "RCPT") and "nobody" not in line:
                 envelope.append(line.strip())
+            if word == "RCPT" and "nobody" in line:
+                self.say("550 no such mailbox")
+                continue
             if word == "DATA":
                 self.take(envelope)
             else:
