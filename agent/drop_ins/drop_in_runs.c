@@ -225,6 +225,15 @@ static int tell(struct drop_in_errand *run, struct edl_error *error)
     return 0;
 }
 
+/* give_up - it runs, and does not know what for. Its end is awaited, so that it is reaped */
+static void give_up(struct drop_in_errand *run, const struct edl_error *error)
+{
+    run->answered = true;
+    (void)snprintf(run->reason, sizeof run->reason, "%s did not run: %.140s", run->kind,
+                   error->text);
+    kill_it(run);
+}
+
 static int begin(struct drop_in_errand *run, struct edl_error *error)
 {
     const char *const argv[] = { run->runs->program, "--drop-ins", NULL };
@@ -233,8 +242,8 @@ static int begin(struct drop_in_errand *run, struct edl_error *error)
     run->running = true;
     run->runs->n_running++;
     r = run->runs->units != NULL ? start_unit(run, argv, error) : start_child(run, argv, error);
-    if (r == 0)
-        r = tell(run, error);
+    if (r == 0 && tell(run, error) < 0)
+        give_up(run, error);
     json_decref(run->document);
     run->document = NULL;
     be_patient(run, run->timeout_us + PATIENCE_US);
