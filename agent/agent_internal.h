@@ -136,8 +136,8 @@ bool agent_cancel_prolog(struct agent *agent, const struct process_id *id);
 void agent_run_epilog(struct agent *agent, const struct process_id *id);
 
 /* agent_set_aside - why nothing is to start on this node any more, for the report that is made
- * now; NULL: no reason. agent_aside_told - a report was taken */
-const char *agent_set_aside(struct agent *agent);
+ * now, and the number of the failure; NULL: no reason. agent_aside_told - a report was taken */
+const char *agent_set_aside(struct agent *agent, uint64_t *ret_number);
 void agent_aside_told(struct agent *agent);
 
 /* reload.c */

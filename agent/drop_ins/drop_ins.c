@@ -64,6 +64,7 @@ struct drop_ins {
     struct drop_in_wait *waits;
     struct drop_in_visit *visits;
     char aside[DROP_IN_REASON_SIZE]; /* "": not */
+    uint64_t aside_number;           /* another one for each failure */
     bool aside_sent;                 /* by the report that is under way */
 };
 
@@ -115,16 +116,18 @@ static void set_aside(struct drop_ins *d, const char *why)
               " %s",
               why, d->agent->layout.node);
     (void)snprintf(d->aside, sizeof d->aside, "%s", why);
+    d->aside_number = clock_read_us(CLOCK_REALTIME);
     d->aside_sent = false;
     if (d->agent->link != NULL)
         link_changed(d->agent->link);
 }
 
-const char *agent_set_aside(struct agent *a)
+const char *agent_set_aside(struct agent *a, uint64_t *ret_number)
 {
     if (a->drop_ins->aside[0] == '\0')
         return NULL;
     a->drop_ins->aside_sent = true;
+    *ret_number = a->drop_ins->aside_number;
     return a->drop_ins->aside;
 }
 
@@ -141,9 +144,13 @@ void agent_aside_told(struct agent *a)
 static void read_aside(struct drop_ins *d)
 {
     _cleanup_close_ int fd = open(d->failed_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat status;
     ssize_t n = fd >= 0 ? read(fd, d->aside, sizeof d->aside - 1) : 0;
 
     d->aside[MAX_OF(n, 0)] = '\0';
+    if (fd >= 0 && fstat(fd, &status) == 0)
+        d->aside_number = (uint64_t)status.st_mtim.tv_sec * USEC_PER_SEC +
+                          (uint64_t)status.st_mtim.tv_nsec / 1000;
 }
 
 /* ---- starts that wait ---- */

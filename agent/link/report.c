@@ -130,11 +130,14 @@ static void set_disk(struct agent *a, json_t *body)
 
 static void set_aside(struct agent *a, json_t *body)
 {
-    const char *why = agent_set_aside(a);
+    uint64_t number = 0;
+    const char *why = agent_set_aside(a, &number);
     json_t *text = why != NULL ? json_string(why) : NULL;
 
-    if (text != NULL)
-        (void)json_object_set_new(body, "set_aside", text);
+    if (text == NULL)
+        return;
+    (void)json_object_set_new(body, "set_aside", text);
+    (void)json_object_set_new(body, "set_aside_number", json_integer((json_int_t)number));
 }
 
 /* stuck_of - what keeps one that does not end although it was killed; NULL: it ended, or is not due

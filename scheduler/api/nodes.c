@@ -323,6 +323,8 @@ static int read_report(const json_t *body, struct node_report *ret,
     if (r == 0)
         r = body_string(&may, "set_aside", NODE_SET_ASIDE_SIZE - 1, &ret->set_aside, error);
     if (r == 0)
+        r = body_u64(&may, "set_aside_number", INT64_MAX, &ret->set_aside_number, error);
+    if (r == 0)
         r = body_bool(&may, "complete", &ret->complete, error);
     if (r == 0)
         r = body_array(&must, "processes", &array, error);

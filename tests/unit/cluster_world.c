@@ -443,6 +443,7 @@ static void report(struct world *world, struct fake_agent *agent)
     }
     if (failed || agent->start_fault == START_FAULT_NONE) {
         node_report.set_aside = agent->set_aside;
+        node_report.set_aside_number = agent->set_aside_number;
         agent->set_aside = NULL;
     }
     (void)snprintf(boot_id, sizeof boot_id, "boot-%u", agent->boot);

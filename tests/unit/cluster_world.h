@@ -51,8 +51,9 @@ struct fake_agent {
     size_t n_ports_foreign;
     bool disk_full;
     const char
-        *set_aside;   /* said once; with a start_fault, along with the first start that fails */
-    enum unfit unfit; /* it can run no process for this reason, and says so: */
+        *set_aside; /* said once; with a start_fault, along with the first start that fails */
+    uint64_t set_aside_number;
+    enum unfit unfit;             /* it can run no process for this reason, and says so: */
     enum start_fault start_fault; /* none of those jobs starts on it, by this fault */
     const char *unfit_says;       /* in these words; NULL: in some */
     uint32_t unfit_one_in;        /* of those jobs whose number this divides; 0: of none */

@@ -288,6 +288,26 @@ TEST(test_a_single_node_with_a_bad_prolog)
     world_free(w);
 }
 
+/* The answer to a report is lost and it comes again, while people have set the node ready: it is
+ * the same failure, and undoes nothing. The next one does. */
+TEST(test_a_report_that_comes_twice_sets_aside_once)
+{
+    struct world *w = world_new(1, 1000, GIB, 1000);
+    struct node *node = cluster_node(w->cluster, "node-0");
+
+    for (uint64_t number = 7; number < 9; number++) {
+        w->agents[0].set_aside = "epilog a ended with 1";
+        w->agents[0].set_aside_number = number;
+        world_run(w, 2);
+        assert_int_equal(node->state, NODE_QUARANTINED);
+        assert_int_equal(cluster_set_node_state(w->cluster, node, NODE_READY, w->now, NULL), 0);
+        w->agents[0].set_aside = "epilog a ended with 1";
+        world_run(w, 2);
+        assert_int_equal(node->state, NODE_READY);
+    }
+    world_free(w);
+}
+
 /* An epilog fails: what runs there goes on, nothing new comes. People who have closed the node
  * already are told, and it stays as they have set it. */
 TEST(test_a_node_aside_keeps_what_runs)

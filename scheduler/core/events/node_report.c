@@ -329,7 +329,7 @@ int cluster_report(struct cluster *cluster, struct node *node, const struct node
     take_foreign_gpus(cluster, node, report->gpus_foreign);
     node_take_foreign_ports(cluster, node, report->ports_foreign, report->n_ports_foreign);
     node_take_disk(cluster, node, report->disk_full, now);
-    node_take_set_aside(cluster, node, report->set_aside, now);
+    node_take_set_aside(cluster, node, report->set_aside, report->set_aside_number, now);
     DL_FOREACH2(node->processes, process, node_next)
     process->listed = false;
     for (size_t i = 0; i < report->n_processes; i++) {

@@ -167,12 +167,13 @@ void node_quarantine(struct cluster *cluster, struct node *node, struct instant 
 }
 
 void node_take_set_aside(struct cluster *cluster, struct node *node, const char *why,
-                         struct instant now)
+                         uint64_t number, struct instant now)
 {
     char text[NODE_SET_ASIDE_SIZE + 64];
 
-    if (why == NULL || *why == '\0')
+    if (why == NULL || *why == '\0' || (number != 0 && number == node->set_aside_number))
         return;
+    node->set_aside_number = number;
     if (node->state != NODE_READY && node->state != NODE_QUARANTINED) {
         effect_event(cluster, now, NULL, node->name, "node-set-aside", "%s: %s", node->name, why);
         return;

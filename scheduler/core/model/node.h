@@ -111,7 +111,8 @@ struct node {
     enum node_state admin_state;         /* what it returns to when it was lost */
     char set_aside[NODE_SET_ASIDE_SIZE]; /* why its agent said that nothing is to start there; ""
                                           * it did not, or somebody has set it ready since */
-    bool disk_full;                      /* as its agent says: nothing starts there */
+    uint64_t set_aside_number; /* of the last one: a report that comes twice says it once */
+    bool disk_full;            /* as its agent says: nothing starts there */
     bool offer_shrunk; /* its agent offers less than is granted: nothing new of what is short */
     bool disconnected; /* its agent's connection ended, and no report has come since */
     bool told_away;    /* that this run of the scheduler leaves (scheduler/nodes/leaving.c) */
@@ -169,9 +170,10 @@ void node_quarantine(struct cluster *cluster, struct node *node, struct instant 
 
 /* node_take_set_aside - its agent says once, in these words, that nothing is to start there: a
  * ready one is quarantined. One that people have closed is told of, and stays as it is. NULL or "":
- * it says nothing */
+ * it says nothing. number: of the failure; one that was taken says nothing new, whatever people
+ * have done to the node since. 0: not told */
 void node_take_set_aside(struct cluster *cluster, struct node *node, const char *why,
-                         struct instant now);
+                         uint64_t number, struct instant now);
 
 struct node_offer node_offer_bounded(const struct node_offer *offer);
 

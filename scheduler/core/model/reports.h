@@ -53,6 +53,7 @@ struct node_report {
     const struct process_report *processes;
     size_t n_processes;
     bool disk_full;
-    const char *set_aside; /* why nothing is to start there, told once; NULL, "": it may */
+    const char *set_aside;     /* why nothing is to start there, told once; NULL, "": it may */
+    uint64_t set_aside_number; /* another one for each failure; 0: not told */
     bool complete; /* lists everything on the node: a RUNNING process that is missing is lost */
 };
