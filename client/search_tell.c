@@ -42,19 +42,33 @@ static int note(struct search_told *told, const struct search_job *newest, int s
     return before;
 }
 
+/* take_best - whether a trial has a better result than all that were told */
+static bool take_best(struct search_told *told, const struct search_space *space,
+                      const struct search_trial *trial)
+{
+    double result = trial->state > SEARCH_TRIAL_RUNS && trial->state != SEARCH_TRIAL_FAILED
+                        ? search_result(space, trial)
+                        : NAN;
+
+    if (isnan(result) || (space->is_maximised ? result <= told->best : result >= told->best))
+        return false;
+    told->best = result;
+    return true;
+}
+
 void search_told_begin(struct search_told *told, const struct search_jobs *jobs,
                        const struct search_trials *trials)
 {
-    struct search_history history = search_trials_history(trials, 0);
     size_t under_way = 0;
     bool first;
 
+    told->best = NAN;
     for (size_t i = 0; i < trials->n; i++) {
         (void)note(told, &trials->jobs[i].newest, (int)trials->trials[i].state, &first);
         told->jobs[trials->trials[i].number].was_stopped = trials->jobs[i].is_stopped;
         under_way += trials->trials[i].state <= SEARCH_TRIAL_RUNS && !trials->jobs[i].is_stopped;
+        (void)take_best(told, jobs->record.space, &trials->trials[i]);
     }
-    told->best = search_best(jobs->record.space, &history);
     if (trials->n > 0)
         report_note("search %s goes on: %zu trial%s, %zu of them under way", jobs->name, trials->n,
                     PLURAL(trials->n), under_way);
@@ -103,9 +117,6 @@ static void tell_end(const struct search_jobs *jobs, const struct search_trial *
 void search_tell_news(struct search_told *told, const struct search_jobs *jobs,
                       const struct search_trials *trials)
 {
-    struct search_history history = search_trials_history(trials, 0);
-    unsigned best = search_best(jobs->record.space, &history);
-
     for (size_t i = 0; i < trials->n; i++) {
         const struct search_trial *trial = &trials->trials[i];
         bool first, ended = trial->state > SEARCH_TRIAL_RUNS;
@@ -117,9 +128,8 @@ void search_tell_news(struct search_told *told, const struct search_jobs *jobs,
             tell_start(jobs, trial);
         if (changed && ended)
             tell_end(jobs, trial, &trials->jobs[i].newest,
-                     trial->number == best && best != told->best);
+                     take_best(told, jobs->record.space, trial));
     }
-    told->best = best;
 }
 
 int search_tell_stopped(const struct search_jobs *jobs)

@@ -22,7 +22,7 @@ struct search_told {
         bool was_stopped; /* with its search, before this began */
     } * jobs;             /* owned */
     size_t n;
-    unsigned best;
+    double best; /* result that was told as the best so far; NAN: none was */
 };
 
 /* search_told_begin - what is there counts as told, and is said in one line */
