@@ -42,11 +42,13 @@ struct run {
 static int take_event(struct run *run, const json_t *event, bool *ret_news)
 {
     uint64_t id = json_u64(event, "job_id");
+    int status = id != 0 && search_jobs_has(run->jobs, id)
+                     ? search_jobs_look(run->server, run->jobs, id, ret_news)
+                     : STATUS_OK;
 
-    run->revision = json_u64(event, "revision");
-    return id != 0 && search_jobs_has(run->jobs, id)
-               ? search_jobs_look(run->server, run->jobs, id, ret_news)
-               : STATUS_OK;
+    if (status == STATUS_OK) /* else it is looked at again */
+        run->revision = json_u64(event, "revision");
+    return status;
 }
 
 static int read_anew(struct run *run)
@@ -114,7 +116,7 @@ static int wait_for_news(struct run *run)
         }
         if (status == STATUS_OK && json_array_size(events) == 0)
             status = look_at_running(run, &news);
-        else if (status == STATUS_NO_SERVER && answer.failure != 0)
+        if (status == STATUS_NO_SERVER)
             status = lost(run);
         else if (status == STATUS_FAILED && answer.status == GONE) {
             run->revision = json_u64(answer.json, "after");
@@ -278,6 +280,10 @@ int search_run(struct server *server, struct search_jobs *jobs, uint64_t eager)
         unsigned n = 0;
 
         status = step(&run, &n, &over);
+        if (status == STATUS_NO_SERVER) { /* its calls are made again, to one effect */
+            status = lost(&run);
+            continue;
+        }
         if (status == STATUS_OK && !over && n == 0)
             status = wait_for_news(&run);
         if (n == 0)

@@ -76,8 +76,14 @@ edl search stop halt >stopped || fail "it cannot be stopped: $(cat stopped)"
 ! wait $first || fail 'the search went on'
 grep -q 'search halt was stopped' run || fail "it does not say who stopped it: $(cat run)"
 edl search show halt --json | holds 'all(.trials[]; .state == "stopped")' || fail "$(edl search show halt)"
+gate 6
+edl search resume halt >run 2>&1 &
+first=$!
+await 120 'it goes on' while_runs $first has_jobs halt 10
+scheduler=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1) # edl dev starts another one
+kill -9 "$scheduler"
 gate 1000000
-edl search resume halt >run 2>&1 || fail "it does not go on: $(cat run)"
+wait $first || fail "it does not go on: $(cat run)"
 tried halt | cmp - calm.json || fail "it tried something else: $(tried halt)"
 
 # other jobs get room: each trial has four instances where there is room, and one where there is none
