@@ -287,6 +287,21 @@ class Histories(unittest.TestCase):
                 dispatch.answered("a", task, now)
             self.assertEqual(dispatch.room(), target + 2, (each_s, batch))
 
+    def test_what_is_late_before_much_is_known(self) -> None:
+        dispatch = Dispatch()
+        for name in "ab":
+            dispatch.teacher_came(name)
+        dispatch.credit("a", 2)
+        dispatch.add(0)
+        dispatch.add(1)
+        self.assertEqual(dispatch.sends(5.0), [("a", 0), ("a", 1)])
+        self.assertEqual(dispatch.next_s(5.0), 15.0)
+        self.assertTrue(dispatch.answered("a", 0, 5.02))
+        self.assertEqual(dispatch.next_s(5.1), 6.0)
+        dispatch.credit("b", 1)
+        self.assertEqual(dispatch.sends(5.9), [])
+        self.assertEqual(dispatch.sends(6.0), [("b", 1)])
+
     def test_no_place_is_free_while_a_student_waits(self) -> None:
         grants = Grants(4)
         for name in "abc":

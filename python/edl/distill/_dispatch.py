@@ -6,7 +6,8 @@ that it computes one while the next ones wait there or are on their way: its tar
 several with credit one without a task comes first, then the one that will answer soonest.
 
 A task that has no answer after four times the 95th percentile goes to another teacher as well, before all that wait, and the first answer
-counts. The tasks of a teacher that is gone go to others, before all that wait."""
+counts. Before any answer is known it is late after ten seconds, so a teacher that stands still from its first task on stops nobody. The
+tasks of a teacher that is gone go to others, before all that wait. libedl/distill_dispatch.c is the same in C."""
 from __future__ import annotations
 
 import math
@@ -15,7 +16,9 @@ from typing import Deque, Dict, Hashable, List, Optional, Set, Tuple
 
 LATE_TIMES = 4.0
 LATE_LEAST_S = 0.2
-KNOWN_LEAST = 20  # answers, before anything is late
+LATE_UNKNOWN_S = 10.0  # while no answer is known
+LATE_FEW_S = 1.0  # and four times the longest, but this at least, while there are few
+KNOWN_LEAST = 20  # answers, before they tell when a task is late
 KNOWN_MOST = 400
 _KNOWN_AGAIN = 10  # answers, before the percentile is looked up again
 TRIES = 3  # teachers that could not answer a task
@@ -151,9 +154,11 @@ class Dispatch:
 
     # ---- what to do ----
 
-    def late_after_s(self) -> Optional[float]:
+    def late_after_s(self) -> float:
+        if not self._known:
+            return LATE_UNKNOWN_S
         if len(self._known) < KNOWN_LEAST:
-            return None
+            return max(LATE_FEW_S, LATE_TIMES * max(self._known))
         if self._late_s is None or self._since_known >= _KNOWN_AGAIN:
             self._since_known = 0
             self._late_s = max(LATE_LEAST_S, LATE_TIMES * sorted(self._known)[int(0.95 * (len(self._known) - 1))])
@@ -161,8 +166,7 @@ class Dispatch:
 
     def _late(self, now_s: float) -> List[int]:
         late_s = self.late_after_s()
-        return [] if late_s is None else [task for task, found in self._tasks.items()
-                                          if found.at and now_s - max(found.at.values()) >= late_s]
+        return [task for task, found in self._tasks.items() if found.at and now_s - max(found.at.values()) >= late_s]
 
     def _best(self, found: _Task) -> Optional[Hashable]:
         """Of those with credit: first one that has not failed it, then one without a task, then the one that answers soonest."""
@@ -221,7 +225,7 @@ class Dispatch:
         """When something is late next, or others are to be asked; None: nothing can be."""
         times: List[float] = []
         late_s = self.late_after_s()
-        if late_s is not None and len(self._teachers) > 1:
+        if len(self._teachers) > 1:
             times += [max(task.at.values()) + late_s for task in self._tasks.values() if task.at]
         times = [at_s for at_s in times if at_s > now_s]
         if self._queue and any(teacher.lacks and not teacher.offered for teacher in self._teachers.values()):
