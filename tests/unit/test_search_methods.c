@@ -12,7 +12,9 @@
 
 #define SEEDS 20
 
-/* The figures are of these seeds: of others one in many is a little over its bound. */
+/* The figures are of these seeds: twenty others may be over a bound. Of 100 seeds the weakest is
+ * annealing on rosenbrock, which needs 118 trials of 729 in the median; 65 of them come within a
+ * quarter. */
 static uint64_t first_of_figures(void)
 {
     return number_from_environment("EDL_FIRST_SEED", 1);
