@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The second demo of examples/distill as jobs: a small residual network of PyTorch learns pictures from a service, and cannot from labels of
-# which two in five are wrong. What is typed is what its README says.
+# which three in five are wrong. What is typed is what its README says.
 # Takes 25 s: two trainings of PyTorch
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 "$python" -c 'import numpy, torch' 2>/dev/null || {
@@ -8,7 +8,7 @@
     exit 77
 }
 readme=$EDL_SOURCE_DIR/examples/distill/README.md
-types=$(grep '^    edl submit .*pictures' "$readme")
+types=$(grep '^    edl submit --name pictures-' "$readme")
 [ "$(wc -l <<<"$types")" = 3 ] || fail "the README has other submissions: $types"
 cluster_start --nodes 2
 mkdir "$work/bin" "$work/pictures"
@@ -25,7 +25,7 @@ error_of() { # JOB
 }
 taught=$(error_of pictures-student)
 alone=$(error_of pictures-alone)
-awk "BEGIN { exit !($taught < 0.1 && $alone > 0.3) }" || fail "with a teacher the error is $taught, without $alone"
+awk "BEGIN { exit !($taught < 0.1 && $alone > 0.15) }" || fail "with a teacher the error is $taught, without $alone"
 await 120 'the service is listed' eval "edl services | grep -q '^pictures-teacher '"
 edl kill pictures-teacher >/dev/null
 cluster_stop

@@ -206,7 +206,8 @@ class Dispatch:
         """Each teacher's tasks that want its credit. As many teachers are asked as tasks wait, and a few more. Those that give none are
         left aside soon: they stand still, or have much to do."""
         late = self._late(now_s)
-        asked, others = 0, []
+        asked = 0
+        others: List[Tuple[bool, float, int, _Teacher, int]] = []
         for name, teacher in self._teachers.items():
             wanted = min(teacher.lacks, len(self._queue) + sum(1 for task in late if name not in self._tasks[task].at))
             teacher.offered = min(teacher.offered, wanted)
