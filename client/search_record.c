@@ -133,8 +133,8 @@ static json_t *trial_told(const struct search_record *record, const struct searc
                              "attempt", (json_int_t)attempt, "metric", space->metric, "parameters",
                              search_values_to_json(space, values));
 
-    (void)json_object_set_new(told, "goal",
-                              json_string(space->is_maximised ? "maximise" : "minimise"));
+    (void)json_object_set_new(told, "direction",
+                              json_string(space->is_maximised ? "maximize" : "minimize"));
     if (space->resource.name[0] != '\0')
         (void)json_object_set_new(told, "resource", json_string(space->resource.name));
     if (action->resource > 0)

@@ -11,7 +11,7 @@
 /* NULL and 0: not given. Borrowed from the document. */
 struct space_draft {
     const json_t *parameters, *method, *core_hours;
-    const char *metric, *goal, *take, *resource;
+    const char *metric, *direction, *take, *resource;
     int64_t resource_min, resource_max, trials, failures, seed;
     uint64_t elapsed_us;
 };
@@ -20,6 +20,15 @@ struct space_draft {
  */
 int space_refuse(struct document_reader *reader, const char *key, const char *remedy,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* space_refuse_foreign - a key that other tools have for one of ours, with ours as its remedy
+ *
+ * known: of the object at the reader's place. 0: it has none of them, though it may be unknown. */
+struct space_foreign {
+    const char *key, *remedy;
+};
+int space_refuse_foreign(struct document_reader *reader, const json_t *object,
+                         const struct space_foreign *known, size_t n_known);
 
 /* space_number - the number of a key below the reader's place, in min..max; value may not be NULL
  */

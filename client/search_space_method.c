@@ -81,6 +81,11 @@ static const struct document_table tables[SEARCH_METHODS] = {
     [SEARCH_TPE] = { tpe_rules, ELEMENTS(tpe_rules) },
 };
 
+static const struct space_foreign foreign[] = {
+    { "name", "write kind: random, grid, asha, evolution, annealing or tpe" },
+    { "type", "write kind: random, grid, asha, evolution, annealing or tpe" },
+};
+
 static int find_method(struct document_reader *reader, const char *key, const char *word,
                        enum search_method *ret)
 {
@@ -139,6 +144,9 @@ int space_read_method(struct document_reader *reader, const json_t *method,
         (void)document_expected(reader, "a word or an object", method);
         return edl_error_remedy(reader->error, "write method: evolution");
     }
+    if (json_is_object(method) &&
+        space_refuse_foreign(reader, method, foreign, ELEMENTS(foreign)) < 0)
+        return EDL_EBADSPEC;
     if (word == NULL && method != NULL)
         return space_refuse(reader, "kind", "write method: {kind: evolution}",
                             "the method's kind is missing");

@@ -38,6 +38,19 @@ static const struct document_rule rules[] = {
     { .key = "when", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(when) },
 };
 
+static const struct space_foreign foreign[] = {
+    { "type", "write kind: float, kind: int or kind: choice" },
+    { "low", "write min" },
+    { "lower", "write min" },
+    { "high", "write max" },
+    { "upper", "write max" },
+    { "choices", "write values: [A, B]" },
+    { "options", "write values: [A, B]" },
+    { "scale", "write log: true for a logarithmic scale" },
+    { "condition", "write when: {PARAMETER: VALUE}" },
+    { "if", "write when: {PARAMETER: VALUE}" },
+};
+
 static const char *const kinds[] = {
     [SEARCH_FLOAT] = "float",
     [SEARCH_INT] = "int",
@@ -304,7 +317,8 @@ static int read_parameter(struct document_reader *reader, const char *name, cons
     if (name != NULL && json_is_array(value)) { /* optimizer: [sgd, adam] */
         draft.kind = kinds[SEARCH_CHOICE];
         draft.values = value;
-    } else if (document_read(reader, value, rules, ELEMENTS(rules), &draft) < 0) {
+    } else if (space_refuse_foreign(reader, value, foreign, ELEMENTS(foreign)) < 0 ||
+               document_read(reader, value, rules, ELEMENTS(rules), &draft) < 0) {
         return EDL_EBADSPEC;
     }
     if (draft.name == NULL || (name != NULL && !streq(draft.name, name)))

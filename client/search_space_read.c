@@ -45,9 +45,32 @@ static const struct document_rule budget_rules[] = {
 
 static const struct document_rule metric_rules[] = {
     { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(metric) },
-    { .key = "goal", .kind = DOCUMENT_TEXT, .offset = AT(goal) },
+    { .key = "direction", .kind = DOCUMENT_TEXT, .offset = AT(direction) },
     { .key = "take", .kind = DOCUMENT_TEXT, .offset = AT(take) },
 };
+
+static int read_metric_keys(struct document_reader *reader, const char *key, const json_t *value,
+                            void *target)
+{
+    static const struct space_foreign foreign[] = {
+        { "goal", "write direction: minimize, or direction: maximize" },
+        { "mode", "write direction: minimize, or direction: maximize" },
+        { "objective", "write direction: minimize, or direction: maximize" },
+    };
+    char remedy[160];
+
+    (void)key;
+    if (json_is_string(value)) { /* which direction is better is not guessed */
+        (void)snprintf(remedy, sizeof remedy,
+                       "write metric: {name: %.60s, direction: minimize}, or maximize",
+                       json_string_value(value));
+        return space_refuse(reader, NULL, remedy, "metric %.60s: its direction is missing",
+                            json_string_value(value));
+    }
+    if (space_refuse_foreign(reader, value, foreign, ELEMENTS(foreign)) < 0)
+        return EDL_EBADSPEC;
+    return document_read(reader, value, metric_rules, ELEMENTS(metric_rules), target);
+}
 
 static const struct document_rule resource_rules[] = {
     { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(resource) },
@@ -65,10 +88,7 @@ static const struct document_rule resource_rules[] = {
 
 static const struct document_rule rules[] = {
     { .key = "parameters", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(parameters) },
-    { .key = "metric",
-      .kind = DOCUMENT_NESTED,
-      .nested = metric_rules,
-      .n_nested = ELEMENTS(metric_rules) },
+    { .key = "metric", .kind = DOCUMENT_CALL, .call = read_metric_keys },
     { .key = "budget",
       .kind = DOCUMENT_NESTED,
       .nested = budget_rules,
@@ -105,25 +125,36 @@ int space_refuse(struct document_reader *reader, const char *key, const char *re
     return edl_error_remedy(reader->error, "%s", remedy);
 }
 
-static int read_goal(struct document_reader *reader, const struct space_draft *draft,
-                     struct search_space *space)
+int space_refuse_foreign(struct document_reader *reader, const json_t *object,
+                         const struct space_foreign *known, size_t n_known)
+{
+    for (size_t i = 0; i < n_known; i++)
+        if (json_object_get(object, known[i].key) != NULL)
+            return space_refuse(reader, known[i].key, known[i].remedy, "unknown key \"%s\"",
+                                known[i].key);
+    return 0;
+}
+
+static int read_direction(struct document_reader *reader, const struct space_draft *draft,
+                          struct search_space *space)
 {
     static const struct {
         const char *word;
         bool is_maximised;
-    } goals[] = { { "minimise", false }, { "maximise", true }, { "minimize", false },
-                  { "maximize", true },  { "min", false },     { "max", true } };
+    } directions[] = { { "minimize", false }, { "maximize", true }, { "minimise", false },
+                       { "maximise", true },  { "min", false },     { "max", true } };
 
-    for (size_t i = 0; draft->goal != NULL && i < ELEMENTS(goals); i++)
-        if (streq(draft->goal, goals[i].word)) {
-            space->is_maximised = goals[i].is_maximised;
+    for (size_t i = 0; draft->direction != NULL && i < ELEMENTS(directions); i++)
+        if (streq(draft->direction, directions[i].word)) {
+            space->is_maximised = directions[i].is_maximised;
             return 0;
         }
-    if (draft->goal == NULL)
-        return space_refuse(reader, "goal", "write goal: minimise, or goal: maximise",
-                            "metric %.31s: goal is missing", draft->metric);
-    return space_refuse(reader, "goal", "write minimise or maximise", "goal: \"%.40s\" is none",
-                        draft->goal);
+    if (draft->direction == NULL)
+        return space_refuse(reader, "direction",
+                            "write direction: minimize, or direction: maximize",
+                            "metric %.31s: direction is missing", draft->metric);
+    return space_refuse(reader, "direction", "write minimize or maximize",
+                        "direction: \"%.40s\" is none", draft->direction);
 }
 
 static bool is_metric_name(const char *name)
@@ -140,14 +171,14 @@ static int read_metric(struct document_reader *reader, const struct space_draft 
     size_t length = document_enter(reader, "metric");
 
     if (draft->metric == NULL)
-        return space_refuse(reader, "name", "write metric: {name: loss, goal: minimise}",
+        return space_refuse(reader, "name", "write metric: {name: loss, direction: minimize}",
                             "the metric's name is missing");
     if (!is_metric_name(draft->metric))
         return space_refuse(reader, "name",
                             "use up to 31 letters, digits and the characters _ . / -",
                             "\"%.60s\" is no name of a metric", draft->metric);
     (void)snprintf(space->metric, sizeof space->metric, "%s", draft->metric);
-    if (read_goal(reader, draft, space) < 0)
+    if (read_direction(reader, draft, space) < 0)
         return EDL_EBADSPEC;
     if (draft->take != NULL && !streq(draft->take, "last") && !streq(draft->take, "best"))
         return space_refuse(reader, "take", "write last or best",

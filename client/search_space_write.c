@@ -117,8 +117,8 @@ json_t *search_space_to_json(const struct search_space *space)
     set_count(resource, "min", space->resource.min);
     set_count(resource, "max", space->resource.max);
     return json_pack("{s:o,s:{s:s,s:s,s:s},s:o,s:o,s:o,s:I,s:I}", "parameters", parameters,
-                     "metric", "name", space->metric, "goal",
-                     space->is_maximised ? "maximise" : "minimise", "take",
+                     "metric", "name", space->metric, "direction",
+                     space->is_maximised ? "maximize" : "minimize", "take",
                      space->takes_best ? "best" : "last", "budget", budget_to_json(&space->budget),
                      "resource", resource, "method", method_to_json(space), "failures",
                      (json_int_t)space->failures, "seed", (json_int_t)space->seed);

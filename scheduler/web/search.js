@@ -25,7 +25,7 @@ export function trialsOf(jobs, search) {
         before.rungs.set(trial.rung ?? 0, curve.filter(Number.isFinite));
         trials.set(trial.trial, { rungs: before.rungs, job, trial });
     }
-    return [...trials.values()].map(modelOf).sort(order(jobs.find(({ trial }) => trial?.search === search)?.trial.goal));
+    return [...trials.values()].map(modelOf).sort(order(jobs.find(({ trial }) => trial?.search === search)?.trial.direction));
 }
 
 function modelOf({ rungs, job, trial }) {
@@ -39,8 +39,8 @@ function modelOf({ rungs, job, trial }) {
     };
 }
 
-function order(goal) {
-    const sign = goal === "minimise" ? 1 : -1;
+function order(direction) {
+    const sign = direction === "minimize" ? 1 : -1;
 
     return (a, b) => (a.result === null) - (b.result === null) || (a.result !== null && sign * (a.result - b.result)) ||
         (a.error !== "") - (b.error !== "") || a.number - b.number;

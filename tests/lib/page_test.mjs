@@ -283,7 +283,7 @@ for (const text of ["", "two words", "line\r\nbreak", "\u00e4"])
 const search = await import(folder + "/search.js");
 const trial = (id, number, more = {}, rung = 0, told = {}) => ({
     id, state: "succeeded", user: "ann", reason: "exit 1", metrics: null,
-    trial: { search: "s", trial: number, rung, metric: "loss", goal: "minimise", parameters: { lr: 0.1, kind: "a" }, ...told }, ...more,
+    trial: { search: "s", trial: number, rung, metric: "loss", direction: "minimize", parameters: { lr: 0.1, kind: "a" }, ...told }, ...more,
 });
 const listed = [
     trial(6, 3, { state: "failed" }), trial(1, 1, { metrics: { loss: 0.5 } }), { id: 2 },

@@ -30,7 +30,7 @@ trials() { # how many of its budget; method
 parameters:
   x: {kind: float, min: 0, max: 1}
   kind: [a, b, c]
-metric: {name: score, goal: maximise}
+metric: {name: score, direction: maximize}
 budget: {trials: $1}
 method: {kind: ${2:-evolution}, parallel: 4$settings}
 seed: 20

@@ -112,7 +112,7 @@ static double *all_values(const struct search_function *function, unsigned int *
     unsigned int n = 0;
 
     (void)snprintf(text, sizeof text,
-                   "parameters:\n%smetric: {name: m, goal: minimise}\nmethod: grid\n",
+                   "parameters:\n%smetric: {name: m, direction: minimize}\nmethod: grid\n",
                    function->parameters);
     if (search_space_parse(text, strlen(text), &space, NULL) < 0)
         abort();

@@ -12,22 +12,23 @@
 static const char *const spaces[] = {
     "parameters: {x: {kind: float, min: 0.001, max: 1, log: true}, y: {kind: int, min: 1, max: "
     "9}}\n"
-    "metric: {name: m, goal: minimise}\nbudget: {trials: 40}\nmethod: random\n",
+    "metric: {name: m, direction: minimize}\nbudget: {trials: 40}\nmethod: random\n",
     "parameters: {a: [p, q, r], x: {kind: float, min: 0, max: 1, steps: 4, when: {a: [p, q]}}}\n"
-    "metric: {name: m, goal: maximise}\nmethod: grid\n",
+    "metric: {name: m, direction: maximize}\nmethod: grid\n",
     "parameters: {x: {kind: float, min: 0, max: 1}}\nresource: {name: epoch, min: 1, max: 27}\n"
-    "metric: {name: m, goal: minimise}\nbudget: {trials: 60}\nmethod: asha\n",
+    "metric: {name: m, direction: minimize}\nbudget: {trials: 60}\nmethod: asha\n",
     "parameters: {a: [p, q, r], x: {kind: float, min: 0, max: 1, when: {a: [p, q]}},\n"
     "  n: {kind: int, min: 1, max: 50, log: true}}\n"
-    "metric: {name: m, goal: minimise}\nbudget: {trials: 50}\nmethod: evolution\n",
+    "metric: {name: m, direction: minimize}\nbudget: {trials: 50}\nmethod: evolution\n",
     "parameters: {a: [p, q, r], x: {kind: float, min: 0, max: 1, when: {a: [p, q]}},\n"
     "  n: {kind: int, min: 1, max: 50, log: true}}\n"
-    "metric: {name: m, goal: maximise}\nbudget: {trials: 50}\nmethod: annealing\n",
+    "metric: {name: m, direction: maximize}\nbudget: {trials: 50}\nmethod: annealing\n",
     "parameters: {a: [p, q, r], x: {kind: float, min: 0, max: 1, when: {a: [p, q]}},\n"
     "  n: {kind: int, min: 1, max: 50, log: true}}\n"
-    "metric: {name: m, goal: minimise}\nbudget: {trials: 40}\nmethod: {kind: tpe, parallel: 6}\n",
+    "metric: {name: m, direction: minimize}\nbudget: {trials: 40}\nmethod: {kind: tpe, parallel: "
+    "6}\n",
     "parameters: {a: [p, q, r], b: [1, 2]}\n"
-    "metric: {name: m, goal: minimise}\nbudget: {trials: 50}\nmethod: evolution\n",
+    "metric: {name: m, direction: minimize}\nbudget: {trials: 50}\nmethod: evolution\n",
 };
 
 /* any_metric - rough, and different for each value */
@@ -107,7 +108,7 @@ TEST(test_a_grid_tries_each_point_once)
 
 static const char asha[] =
     "parameters: {x: {kind: float, min: 0, max: 1}}\nresource: {name: epoch, min: 1, max: 27}\n"
-    "metric: {name: m, goal: minimise}\nbudget: {trials: 60}\nmethod: {kind: asha, eta: 3}\n";
+    "metric: {name: m, direction: minimize}\nbudget: {trials: 60}\nmethod: {kind: asha, eta: 3}\n";
 
 /* told_on - what a trial told on a rung; infinite: it failed there. The world tells once a rung. */
 static double told_on(const struct world *world, unsigned int i, unsigned int rung)
@@ -205,7 +206,8 @@ TEST(test_a_trial_that_does_not_stop_at_its_rung_is_paused)
 
 /* ---- ends ---- */
 
-#define PARAMETERS "parameters: {x: {kind: float, min: 0, max: 1}}\nmetric: {name: m, goal: min}\n"
+#define PARAMETERS                                                                                 \
+    "parameters: {x: {kind: float, min: 0, max: 1}}\nmetric: {name: m, direction: minimize}\n"
 
 TEST(test_core_hours_and_time_are_held)
 {
@@ -397,23 +399,23 @@ TEST(test_a_result_is_the_last_value_or_the_best_and_never_a_failed_trials)
     };
     struct search_trial trial = { .number = 1, .points = points, .n_points = 4 };
     static const struct {
-        const char *goal;
+        const char *direction;
         double result;
-    } goals[] = { { "goal: min", 4 },
-                  { "goal: max", 4 },
-                  { "goal: min, take: best", 3 },
-                  { "goal: max, take: best", 5 } };
+    } directions[] = { { "direction: minimize", 4 },
+                       { "direction: maximize", 4 },
+                       { "direction: minimize, take: best", 3 },
+                       { "direction: maximize, take: best", 5 } };
 
-    for (size_t i = 0; i < ELEMENTS(goals); i++) {
+    for (size_t i = 0; i < ELEMENTS(directions); i++) {
         struct search_space *space = NULL;
         char text[200];
 
         (void)snprintf(text, sizeof text,
                        "parameters: {x: [1]}\nmetric: {name: m, %s}\nmethod: grid\n",
-                       goals[i].goal);
+                       directions[i].direction);
         assert_int_equal(search_space_parse(text, strlen(text), &space, NULL), 0);
         trial.state = SEARCH_TRIAL_DONE;
-        assert_true(search_result(space, &trial) == goals[i].result);
+        assert_true(search_result(space, &trial) == directions[i].result);
         trial.n_points = 3; /* the last one is no number: so is the result, but for the best */
         assert_int_equal(isnan(search_result(space, &trial)), i < 2);
         trial.n_points = 4;
@@ -457,8 +459,8 @@ TEST(test_another_seed_makes_other_trials)
 TEST(test_the_goal_says_which_trial_is_best)
 {
     static const char *const texts[] = {
-        "parameters: {x: [1]}\nmetric: {name: m, goal: minimise}\nmethod: grid\n",
-        "parameters: {x: [1]}\nmetric: {name: m, goal: maximise}\nmethod: grid\n",
+        "parameters: {x: [1]}\nmetric: {name: m, direction: minimize}\nmethod: grid\n",
+        "parameters: {x: [1]}\nmetric: {name: m, direction: maximize}\nmethod: grid\n",
     };
 
     for (unsigned int i = 0; i < 2; i++) {

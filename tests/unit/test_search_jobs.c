@@ -20,7 +20,7 @@
 static const char space_text[] = "parameters:\n"
                                  "  lr: {kind: float, min: 0.001, max: 1, log: true}\n"
                                  "  kind: [a, \"b, c\"]\n"
-                                 "metric: {name: score, goal: maximise}\n"
+                                 "metric: {name: score, direction: maximize}\n"
                                  "resource: {name: epoch, min: 1, max: 9}\n"
                                  "budget: {trials: 9}\n"
                                  "method: {kind: asha, eta: 3}\n"

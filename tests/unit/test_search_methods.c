@@ -36,7 +36,7 @@ static void run_until(struct world *world, const struct search_function *functio
     char text[2000];
 
     (void)snprintf(text, sizeof text,
-                   "parameters:\n%smetric: {name: m, goal: minimise}\n%sseed: %" PRIu64 "\n",
+                   "parameters:\n%smetric: {name: m, direction: minimize}\n%sseed: %" PRIu64 "\n",
                    function->parameters, budget_and_method, seed);
     config.space = text;
     world_begin(world, &config);

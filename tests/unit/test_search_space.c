@@ -11,7 +11,7 @@
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 
-#define REST "metric: {name: loss, goal: minimise}\nbudget: {trials: 10}\n"
+#define REST "metric: {name: loss, direction: minimize}\nbudget: {trials: 10}\n"
 #define ONE "parameters: {x: {kind: float, min: 0, max: 1}}\n"
 
 static const char all_kinds[] =
@@ -22,7 +22,7 @@ static const char all_kinds[] =
     "  depth: {kind: int, min: 1, max: 4}\n"
     "  optimizer: [sgd, adam, 3, true, 0.5]\n"
     "  momentum: {kind: float, min: 0, max: 0.99, when: {optimizer: sgd, depth: [2, 3]}}\n"
-    "metric: {name: val/loss, goal: maximise, take: best}\n"
+    "metric: {name: val/loss, direction: maximize, take: best}\n"
     "resource: {name: epoch, min: 1, max: 27}\n"
     "budget: {trials: 40, core-hours: 2.5, time: 90m}\n"
     "method: {kind: asha, eta: 4}\n"
@@ -76,8 +76,8 @@ TEST(test_json_of_a_space_reads_back_the_same)
         ONE REST "method: annealing\n",
         ONE REST "method: {kind: tpe, startup: 7, parallel: 3}\n",
         "parameters: [{name: a, kind: choice, values: [1]}]\nmethod: grid\n"
-        "metric: {name: m, goal: max}\n",
-        ONE "metric: {name: loss, goal: minimise}\nbudget: {time: 0.25s, core-hours: 0.1}\n",
+        "metric: {name: m, direction: maximize}\n",
+        ONE "metric: {name: loss, direction: minimize}\nbudget: {time: 0.25s, core-hours: 0.1}\n",
     };
 
     for (size_t i = 0; i < ELEMENTS(texts); i++) {
@@ -157,6 +157,18 @@ static const struct {
     { "parameters: {x: {kind: float, min: 1, max: 3, stepz: 2}}\n" REST,
       "/parameters/x/stepz",
       { "stepz", "did you mean \"steps\"" } },
+    { "parameters: {x: {kind: float, low: 1, high: 3}}\n" REST,
+      "/parameters/x/low",
+      { "low", "write min" } },
+    { "parameters: {x: {kind: float, min: 1, upper: 3}}\n" REST,
+      "/parameters/x/upper",
+      { "upper", "write max" } },
+    { "parameters: {x: {type: float, min: 1, max: 3}}\n" REST,
+      "/parameters/x/type",
+      { "type", "kind: float" } },
+    { "parameters: {x: {kind: choice, choices: [1, 3]}}\n" REST,
+      "/parameters/x/choices",
+      { "values: [A, B]" } },
     { "parameters: {trial: [a]}\n" REST, "/parameters/trial", { "{trial}" } },
     { "parameters: {a-b: [a]}\n" REST, "/parameters/a-b", { "a-b", "letters" } },
     { "parameters: [{name: a, kind: choice, values: [1]}, {name: a, kind: choice, values: "
@@ -178,26 +190,41 @@ static const struct {
       "/parameters/x/when/y",
       { "no values to name" } },
     { ONE "budget: {trials: 10}\n", "/metric/name", { "missing", "name: loss" } },
-    { ONE "metric: loss\nbudget: {trials: 10}\n", "/metric", { "object", "loss" } },
-    { ONE "metric: {name: loss}\nbudget: {trials: 10}\n", "/metric/goal", { "maximise" } },
-    { ONE "metric: {name: loss, goal: low}\nbudget: {trials: 10}\n", "/metric/goal", { "low" } },
-    { ONE "metric: {name: lo ss, goal: min}\nbudget: {trials: 1}\n", "/metric/name", { "lo ss" } },
-    { ONE "metric: {name: loss, goal: min, take: mean}\nbudget: {trials: 1}\n",
+    { ONE "metric: loss\nbudget: {trials: 10}\n",
+      "/metric",
+      { "direction", "metric: {name: loss, direction: minimize}" } },
+    { ONE "metric: [loss]\nbudget: {trials: 10}\n", "/metric", { "object" } },
+    { ONE "metric: {name: loss, goal: minimize}\nbudget: {trials: 10}\n",
+      "/metric/goal",
+      { "goal", "direction: minimize" } },
+    { ONE "metric: {name: loss}\nbudget: {trials: 10}\n", "/metric/direction", { "maximize" } },
+    { ONE "metric: {name: loss, direction: low}\nbudget: {trials: 10}\n",
+      "/metric/direction",
+      { "low" } },
+    { ONE "metric: {name: lo ss, direction: minimize}\nbudget: {trials: 1}\n",
+      "/metric/name",
+      { "lo ss" } },
+    { ONE "metric: {name: loss, direction: minimize, take: mean}\nbudget: {trials: 1}\n",
       "/metric/take",
       { "mean", "last or best" } },
-    { ONE "metric: {name: loss, goal: min}\n", "/budget", { "never end", "trials: 100" } },
-    { ONE "metric: {name: loss, goal: min}\nbudget: {trials: 0}\n",
+    { ONE "metric: {name: loss, direction: minimize}\n",
+      "/budget",
+      { "never end", "trials: 100" } },
+    { ONE "metric: {name: loss, direction: minimize}\nbudget: {trials: 0}\n",
       "/budget/trials",
       { "1 to 10000", "0" } },
-    { ONE "metric: {name: loss, goal: min}\nbudget: {trials: 20000}\n",
+    { ONE "metric: {name: loss, direction: minimize}\nbudget: {trials: 20000}\n",
       "/budget/trials",
       { "20000", "at most 10000" } },
-    { ONE "metric: {name: loss, goal: min}\nbudget: {core-hours: 0}\n",
+    { ONE "metric: {name: loss, direction: minimize}\nbudget: {core-hours: 0}\n",
       "/budget/core-hours",
       { "0", "more than 0" } },
-    { ONE "metric: {name: loss, goal: min}\nbudget: {time: 0}\n", "/budget/time", { "0", "8h" } },
+    { ONE "metric: {name: loss, direction: minimize}\nbudget: {time: 0}\n",
+      "/budget/time",
+      { "0", "8h" } },
     { ONE REST "method: ahsa\n", "/method", { "ahsa", "did you mean \"asha\"" } },
     { ONE REST "method: {kind: bayes}\n", "/method/kind", { "bayes", "annealing or tpe" } },
+    { ONE REST "method: {type: asha}\n", "/method/type", { "type", "write kind" } },
     { ONE REST "method: {eta: 3}\n", "/method/kind", { "missing" } },
     { ONE REST "method: [asha]\n", "/method", { "array", "method: evolution" } },
     { ONE REST "method: {kind: random, eta: 3}\n", "/method/eta", { "eta" } },
@@ -210,7 +237,7 @@ static const struct {
     { ONE REST "resource: {name: epoch, min: 9, max: 1}\n", "/resource/max", { "below" } },
     { ONE REST "method: grid\n", "/parameters/x/steps", { "grid", "steps: 5" } },
     { "parameters: {x: {kind: int, min: 1, max: 100}, y: {kind: int, min: 0, max: 100}}\n"
-      "method: grid\nmetric: {name: loss, goal: min}\n",
+      "method: grid\nmetric: {name: loss, direction: minimize}\n",
       "/parameters",
       { "more than 10000 points" } },
     { ONE REST "seed: -1\n", "/seed", { "-1" } },
@@ -241,8 +268,8 @@ TEST(test_a_bad_space_is_refused_with_place_value_and_remedy)
 TEST(test_too_many_parameters_and_values_are_refused)
 {
     for (int is_list = 0; is_list < 2; is_list++) {
-        json_t *document = json_pack("{s:{s:s,s:s},s:{s:i}}", "metric", "name", "m", "goal", "min",
-                                     "budget", "trials", 3);
+        json_t *document = json_pack("{s:{s:s,s:s},s:{s:i}}", "metric", "name", "m", "direction",
+                                     "min", "budget", "trials", 3);
         json_t *names = json_object(), *values = json_array();
         struct search_space *space = NULL;
         struct edl_error error = { 0 };
@@ -316,7 +343,7 @@ TEST(test_points_leave_out_what_is_not_active)
                                           "  a: [x, y]\n"
                                           "  b: {kind: int, min: 1, max: 3, when: {a: y}}\n"
                                           "  c: {kind: choice, values: [p, q], when: {b: [2, 3]}}\n"
-                                          "metric: {name: m, goal: min}\nmethod: grid\n");
+                                          "metric: {name: m, direction: minimize}\nmethod: grid\n");
     double values[3];
     unsigned int n = 1;
 
