@@ -257,26 +257,126 @@ static int run_search(struct server *server, const struct invocation *invocation
 
 /* ---- one that is there ---- */
 
-/* read_search - it must be there */
-static int read_search(struct server *server, const struct invocation *invocation,
-                       struct search_jobs *ret)
+/* begins_search - whether a job is the first of a search: its name; borrowed */
+static const char *begins_search(const json_t *job)
 {
-    const char *name = invocation->arguments.args[1];
+    const json_t *trial = json_object_get(job, "trial");
+
+    return json_integer_value(json_object_get(trial, "trial")) == 1 &&
+                   json_integer_value(json_object_get(trial, "rung")) == 0 &&
+                   json_integer_value(json_object_get(trial, "attempt")) == 0
+               ? json_text(trial, "search")
+               : "";
+}
+
+/* The searches of the caller. */
+struct searches {
+    json_t *jobs; /* owned: of their names' form, others too */
+    size_t n;
+    const char *newest; /* borrowed of jobs */
+};
+
+static int find_searches(struct server *server, struct searches *ret)
+{
+    _cleanup_json_ json_t *caller = NULL;
+    _cleanup_free_ char *user = NULL, *path = NULL;
+    struct searches searches = { .newest = "" };
+    uint64_t newest_id = 0;
+    int status = server_get(server, &caller, "/whoami");
+    size_t i;
+    json_t *job;
+
+    user = text_url_segment(json_text(caller, "user"));
+    path = text_format("/jobs?state=all&name=-1&user=%s", user);
+    if (status == STATUS_OK)
+        status = server_list(server, path, "jobs", &searches.jobs);
+    json_array_foreach(json_object_get(searches.jobs, "jobs"), i, job)
+    {
+        if (*begins_search(job) == '\0')
+            continue;
+        searches.n++;
+        if (json_u64(job, "id") >= newest_id) {
+            newest_id = json_u64(job, "id");
+            searches.newest = begins_search(job);
+        }
+    }
+    *ret = searches;
+    return status;
+}
+
+/* remedy_of_none - what to type where a search is not there */
+static void remedy_of_none(struct edl_error *error, const struct searches *searches)
+{
+    if (searches->n == 0)
+        (void)edl_error_remedy(error, "begin one: edl search run SPACE.yaml -- COMMAND...; "
+                                      "edl-search-space(5) has spaces to copy");
+    else
+        (void)edl_error_remedy(error, "edl search list; the newest is %.80s", searches->newest);
+}
+
+/* name_search - as it is given, else the newest. What ends trials takes no guess among several. */
+static int name_search(struct server *server, const struct invocation *invocation, bool guesses,
+                       char **ret)
+{
+    const struct option_words *given = &invocation->arguments;
+    struct searches searches = { .n = 0 };
+    struct edl_error error = { 0 };
+    int status;
+
+    if (given->n_args > 1) {
+        *ret = xstrdup(given->args[1]);
+        return STATUS_OK;
+    }
+    status = find_searches(server, &searches);
+    if (status == STATUS_OK && (searches.n == 0 || (searches.n > 1 && !guesses))) {
+        (void)edl_error_set(&error, -ENOENT, "%s",
+                            searches.n == 0 ? "you have no search"
+                                            : "you have several searches: say which one");
+        remedy_of_none(&error, &searches);
+        status = report_error(&error);
+    } else if (status == STATUS_OK) {
+        if (searches.n > 1)
+            report_note("search %s, the newest one", searches.newest);
+        *ret = xstrdup(searches.newest);
+    }
+    json_decref(searches.jobs);
+    return status;
+}
+
+/* read_search - it must be there */
+static int read_search(struct server *server, const char *name, struct search_jobs *ret)
+{
+    struct searches searches = { .n = 0 };
     struct edl_error error = { 0 };
     int status = search_jobs_read(server, name, ret);
 
     if (status != STATUS_OK || ret->n > 0)
         return status;
     search_jobs_clear(ret);
-    (void)edl_error_set(&error, -ENOENT, "you have no search %.80s", name);
-    (void)edl_error_remedy(&error, "edl search list");
-    return report_error(&error);
+    status = find_searches(server, &searches);
+    if (status == STATUS_OK) {
+        (void)edl_error_set(&error, -ENOENT, "you have no search %.80s", name);
+        remedy_of_none(&error, &searches);
+        status = report_error(&error);
+    }
+    json_decref(searches.jobs);
+    return status;
+}
+
+/* read_named - what the words name, as above */
+static int read_named(struct server *server, const struct invocation *invocation,
+                      struct search_jobs *ret)
+{
+    _cleanup_free_ char *name = NULL;
+    int status = name_search(server, invocation, true, &name);
+
+    return status == STATUS_OK ? read_search(server, name, ret) : status;
 }
 
 static int resume(struct server *server, const struct invocation *invocation)
 {
     struct search_jobs jobs = { .n = 0 };
-    int status = read_search(server, invocation, &jobs);
+    int status = read_named(server, invocation, &jobs);
 
     if (status == STATUS_OK)
         status = go_on(server, invocation, &jobs);
@@ -327,7 +427,7 @@ static int show(struct server *server, const struct invocation *invocation)
     const struct search_options *options = invocation->options;
     struct search_jobs jobs = { .n = 0 };
     struct search_trials trials;
-    int status = read_search(server, invocation, &jobs);
+    int status = read_named(server, invocation, &jobs);
 
     if (status != STATUS_OK)
         return status;
@@ -369,11 +469,14 @@ static int stop(struct server *server, const struct invocation *invocation)
     struct search_jobs jobs = { .n = 0 };
     size_t ended = 0, left = 1;
     uint64_t revision = 0;
+    _cleanup_free_ char *name = NULL;
     int status = server_event_revision(server, &revision);
 
+    if (status == STATUS_OK)
+        status = name_search(server, invocation, false, &name);
     while (status == STATUS_OK && left > 0) {
         search_jobs_clear(&jobs);
-        status = read_search(server, invocation, &jobs);
+        status = read_search(server, name, &jobs);
         if (status == STATUS_OK)
             status = stop_round(server, &jobs, &ended, &left);
         if (status == STATUS_OK && left > 0)
@@ -434,7 +537,7 @@ static int best(struct server *server, const struct invocation *invocation)
     struct search_history history;
     struct edl_error error = { 0 };
     unsigned number;
-    int status = read_search(server, invocation, &jobs);
+    int status = read_named(server, invocation, &jobs);
 
     if (status != STATUS_OK)
         return status;
@@ -455,18 +558,6 @@ static int best(struct server *server, const struct invocation *invocation)
 }
 
 /* ---- all of them ---- */
-
-/* begins_search - whether a job is the first of a search: its name; borrowed */
-static const char *begins_search(const json_t *job)
-{
-    const json_t *trial = json_object_get(job, "trial");
-
-    return json_integer_value(json_object_get(trial, "trial")) == 1 &&
-                   json_integer_value(json_object_get(trial, "rung")) == 0 &&
-                   json_integer_value(json_object_get(trial, "attempt")) == 0
-               ? json_text(trial, "search")
-               : "";
-}
 
 static void add_search(struct table *table, json_t *list, const struct search_jobs *jobs)
 {
@@ -501,17 +592,13 @@ static int list(struct server *server, const struct invocation *invocation)
     static const char *const headers[] = { "SEARCH", "TRIALS", "UNDER-WAY", "METHOD",
                                            "BEST",   "BEGUN",  NULL };
     struct table *table = table_new(headers, 1U << 1 | 1U << 2);
-    _cleanup_json_ json_t *caller = NULL, *candidates = NULL, *searches = json_array();
-    _cleanup_free_ char *user = NULL, *path = NULL;
-    int status = server_get(server, &caller, "/whoami");
+    _cleanup_json_ json_t *all = json_array();
+    struct searches searches = { .n = 0 };
+    int status = find_searches(server, &searches);
     size_t i;
     json_t *job;
 
-    user = text_url_segment(json_text(caller, "user"));
-    path = text_format("/jobs?state=all&name=-1&user=%s", user);
-    if (status == STATUS_OK)
-        status = server_list(server, path, "jobs", &candidates);
-    json_array_foreach(json_object_get(candidates, "jobs"), i, job)
+    json_array_foreach(json_object_get(searches.jobs, "jobs"), i, job)
     {
         const char *name = begins_search(job);
         struct search_jobs jobs = { .n = 0 };
@@ -520,24 +607,27 @@ static int list(struct server *server, const struct invocation *invocation)
             continue;
         status = search_jobs_read(server, name, &jobs);
         if (status == STATUS_OK && jobs.n > 0)
-            add_search(table, searches, &jobs);
+            add_search(table, all, &jobs);
         search_jobs_clear(&jobs);
     }
     if (status == STATUS_OK && invocation->common->json)
-        json_print(searches);
+        json_print(all);
     else if (status == STATUS_OK)
         table_print(table, stdout);
+    if (status == STATUS_OK && searches.n == 0)
+        report_note("you have no search; to begin one: edl search run SPACE.yaml -- COMMAND...");
+    json_decref(searches.jobs);
     (void)table_free(table);
     return status;
 }
 
 static const struct {
     const char *name;
-    size_t args; /* with the name */
+    size_t least, most; /* words, with its own */
     int (*run)(struct server *server, const struct invocation *invocation);
 } actions[] = {
-    { "run", 2, run_search }, { "show", 2, show }, { "resume", 2, resume },
-    { "stop", 2, stop },      { "best", 2, best }, { "list", 1, list },
+    { "run", 2, 2, run_search }, { "show", 1, 2, show }, { "resume", 1, 2, resume },
+    { "stop", 1, 2, stop },      { "best", 1, 2, best }, { "list", 1, 1, list },
 };
 
 static int run(const struct invocation *invocation)
@@ -549,8 +639,8 @@ static int run(const struct invocation *invocation)
         struct server server;
         int status;
 
-        if (!streq(given->args[0], actions[i].name) || given->n_args != actions[i].args ||
-            (given->n_rest > 0 && actions[i].run != run_search))
+        if (!streq(given->args[0], actions[i].name) || given->n_args < actions[i].least ||
+            given->n_args > actions[i].most || (given->n_rest > 0 && actions[i].run != run_search))
             continue;
         status = server_open(invocation->common, &server);
         if (status != STATUS_OK)
@@ -567,8 +657,9 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_search = {
     .name = "search",
-    .usage = "run SPACE.yaml [--name N] [--upload DIR] [OPTION...] -- COMMAND... | show NAME "
-             "[--json|--csv|--svg FILE] | resume NAME | stop NAME | best NAME [-o DIR] | list",
+    .usage =
+        "run SPACE.yaml [--name N] [--upload DIR] [OPTION...] -- COMMAND... | show [NAME] "
+        "[--json|--csv|--svg FILE] | resume [NAME] | stop [NAME] | best [NAME] [-o DIR] | list",
     .summary = "Search hyper-parameters: trials are elastic jobs, chosen by what was found",
     .details =
         "SPACE.yaml names parameters, the metric, a budget and a method. In COMMAND {lr} stands "
@@ -576,7 +667,8 @@ const struct verb verb_search = {
         "values in EDL_TRIAL and by\nedl.trial(), and tells its metric by edl.progress().\n\n"
         "All that a search is stands in its jobs. When edl search ends, by Ctrl-C or a closed "
         "laptop, its trials go\non; `edl search resume NAME`, on any machine, goes on with the "
-        "search. stop ends its trials as well.\nshow: the trials, the best first. best: the "
+        "search. stop ends its trials as well.\nshow: the trials, the best first, of\nthe newest "
+        "search where no NAME is given. best: the "
         "command of the best trial; with -o DIR its files are fetched.",
     VERB_OPTIONS_BESIDE(search_options, struct search_options, job_words_ours),
     .min_args = 1,

@@ -9,6 +9,19 @@ cd "$work"
 kills=6 n=14
 trials $n >space.yaml
 
+# there is none yet
+refused() { # TEXT COMMAND...
+    local text=$1
+    shift
+    ! timeout 300 "$@" >refused 2>&1 || fail "not refused: $*"
+    grep -q -e "$text" refused && grep -q '^try: ' refused || fail "$*: $(cat refused)"
+}
+for verb in show resume stop best 'show nobody'; do
+    # shellcheck disable=SC2086 # why: some are two words
+    refused 'you have no search' edl search $verb
+    grep -q '^try: begin one: edl search run SPACE.yaml' refused || fail "$verb: $(cat refused)"
+done
+
 # undisturbed
 gate 1000000
 search_run calm space.yaml >run 2>&1 || fail "it failed: $(cat run)"
@@ -17,6 +30,7 @@ grep -q '^best: trial [0-9]*, score ' run || fail "it does not tell the best: $(
 tried calm >calm.json
 holds 'length == 14 and all(.[]; .state == "done" and .result != null)' <calm.json || fail "not all trials are done: $(cat calm.json)"
 edl search show calm >table
+edl search show | cmp - table || fail 'the only one is not shown without its name'
 [ "$(sed -n '2p' table | awk '{print $1}')" = "$(edl search show calm --json | jq .best)" ] || fail "the best is not the first: $(cat table)"
 edl search show calm --csv | head -n 1 | grep -qx 'trial,state,score,x,kind,rung,core_seconds,job,error' || fail "$(edl search show calm --csv)"
 edl search show calm --svg picture.svg
@@ -112,15 +126,10 @@ sed 's/"score": score/"scores": score/' trial.py >mute.py
 grep -q 'told no "score"; it told \(epoch, scores\|scores, epoch\)$' run && grep -q 'edl.progress({"score"' run || fail "it does not tell what was told: $(cat run)"
 
 # what is typed wrongly
-refused() { # TEXT COMMAND...
-    local text=$1
-    shift
-    ! timeout 300 "$@" >refused 2>&1 || fail "not refused: $*"
-    grep -q -e "$text" refused && grep -q '^try: ' refused || fail "$*: $(cat refused)"
-}
 refused 'there is a search calm, with 14 jobs' edl search run space.yaml --name calm -- true '{x}' '{kind}'
 refused 'which is no parameter' edl search run space.yaml -- true '{y}'
 refused 'you have no search nobody' edl search show nobody
+refused 'you have several searches' edl search stop
 refused 'no absolute path' edl search run space.yaml --checkpoint here -- true '{x}'
 refused 'the command is missing' edl search run space.yaml
 refused 'not how it is said' edl search go calm
