@@ -23,14 +23,16 @@
 #include "shared/macro.h"
 
 #define WAIT_S 20
+#define LOOK_US ((WAIT_S - 1) * USEC_PER_SEC)
 #define RETRY_MS 500
 #define OUTAGE_MAX_US (600 * USEC_PER_SEC)
 #define GONE 410
+#define BROKEN 500 /* from here on: its disk is full, it begins or ends */
 
 struct run {
     struct server *server;
     struct search_jobs *jobs;
-    uint64_t eager, revision, heard_us, begun_us;
+    uint64_t eager, revision, heard_us, looked_us;
     bool is_full; /* its user has as many jobs as may be: nothing is submitted until one ends */
     struct search_told told;
 };
@@ -63,15 +65,21 @@ static int read_anew(struct run *run)
     return STATUS_OK;
 }
 
-/* look_at_running - a trial whose program goes on behind its rung makes no event when it comes
- * there */
+/* look_at_running - now and then, whatever else happens: a trial whose program goes on behind its
+ * rung makes no event when it comes there, nor does a budget that is used up */
 static int look_at_running(struct run *run, bool *ret_news)
 {
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
     int status = STATUS_OK;
 
+    if (now_us - run->looked_us < LOOK_US)
+        return STATUS_OK;
     for (size_t i = 0; i < run->jobs->n && status == STATUS_OK; i++)
         if (streq(json_text(run->jobs->jobs[i].json, "state"), "running"))
-            status = search_jobs_look(run->server, run->jobs, run->jobs->jobs[i].id, ret_news);
+            status = search_jobs_look(run->server, run->jobs, run->jobs->jobs[i].id, NULL);
+    if (status == STATUS_OK)
+        run->looked_us = now_us;
+    *ret_news = true;
     return status;
 }
 
@@ -114,15 +122,17 @@ static int wait_for_news(struct run *run)
             if (status == STATUS_OK)
                 status = take_event(run, event, &news);
         }
-        if (status == STATUS_OK && json_array_size(events) == 0)
+        if (status == STATUS_OK)
             status = look_at_running(run, &news);
-        if (status == STATUS_NO_SERVER)
-            status = lost(run);
-        else if (status == STATUS_FAILED && answer.status == GONE) {
-            run->revision = json_u64(answer.json, "after");
+        if (status == STATUS_FAILED && answer.status == GONE) {
             status = read_anew(run);
+            if (status == STATUS_OK) /* else the jobs are read again */
+                run->revision = json_u64(answer.json, "after");
             news = true;
-        } else if (status == STATUS_FAILED && answer.status >= 400)
+        }
+        if (status == STATUS_NO_SERVER || (status == STATUS_FAILED && answer.status >= BROKEN))
+            status = lost(run);
+        else if (status == STATUS_FAILED && answer.status >= 400)
             status = report_answer(&answer);
         http_answer_clear(&answer);
     }
@@ -270,7 +280,7 @@ int search_run(struct server *server, struct search_jobs *jobs, uint64_t eager)
     bool over = false;
     int status = server_event_revision(server, &run.revision); /* first: nothing is missed then */
 
-    run.heard_us = clock_read_us(CLOCK_BOOTTIME);
+    run.heard_us = run.looked_us = clock_read_us(CLOCK_BOOTTIME);
     if (status == STATUS_OK && jobs->n > 0)
         status = read_anew(&run);
     search_trials_make(jobs, &trials);

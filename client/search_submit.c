@@ -18,6 +18,7 @@
 #include "shared/macro.h"
 
 #define CONFLICT 409
+#define BROKEN 500
 
 /* refuse - of a trial that cannot be submitted; whether its user has as many jobs as may be is seen
  * at what runs: the first of a search that is refused never comes */
@@ -54,7 +55,10 @@ int search_submit(struct server *server, struct search_jobs *jobs,
     int status = server_call(server, &call, &answer);
 
     *ret_full = false;
-    if (status == STATUS_FAILED)
+    if (status == STATUS_FAILED && answer.status >= BROKEN) {
+        (void)report_answer(&answer);
+        status = STATUS_NO_SERVER; /* asked again later: its key makes one job of it */
+    } else if (status == STATUS_FAILED)
         status = refuse(&answer, jobs, name, ret_full);
     else if (status == STATUS_NO_SERVER)
         status = report_answer(&answer);
