@@ -16,7 +16,9 @@
 #include "shared/macro.h"
 
 #define RECORD_VERSION 1
-#define TEXT_FLAGS (JSON_COMPACT | JSON_SORT_KEYS) /* two searches write the same text */
+/* Two searches write the same text; in ASCII, as what steers a terminal is masked when it is read
+ */
+#define TEXT_FLAGS (JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII)
 
 static const json_t *command_of(const json_t *job)
 {

@@ -9,6 +9,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/nearest.h"
+#include "shared/printable.h"
 
 #define INT_MOST 9007199254740992.0 /* what a double counts without gaps */
 #define STEPS_MAX 1000
@@ -109,6 +110,10 @@ static int check_choice(struct document_reader *reader, const struct search_para
 {
     if (json_is_string(level) && strlen(json_string_value(level)) != json_string_length(level))
         return document_refuse(reader, "text must not contain NUL");
+    if (json_is_string(level) && !printable_is(json_string_value(level)))
+        return space_refuse(reader, NULL, "name such a text by a word that the program knows",
+                            "%s: value %u has a control character, such as a line's end",
+                            parameter->name, parameter->n_levels + 1);
     if (!json_is_string(level) && !json_is_number(level) && !json_is_boolean(level))
         return document_expected(reader, "text, a number, true or false", level);
     for (unsigned int i = 0; i < parameter->n_levels; i++)

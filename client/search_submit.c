@@ -10,6 +10,7 @@
 #include "client/search_core.h"
 #include "client/search_jobs.h"
 #include "client/search_record.h"
+#include "client/search_space.h"
 #include "client/server.h"
 #include "client/text.h"
 #include "client/verb.h"
@@ -33,6 +34,30 @@ static int refuse(const struct http_answer *answer, const struct search_jobs *jo
     if (*ret_full)
         return STATUS_OK;
     edl_error_prefix(&error, "job %s cannot be submitted: ", name);
+    return report_error(&error);
+}
+
+/* look - at what was submitted. Were it not seen as that trial, it would be submitted for ever. */
+static int look(struct server *server, struct search_jobs *jobs, uint64_t id, const char *name)
+{
+    const struct search_space *space = jobs->record.space;
+    _cleanup_free_ double *values = xcalloc(space->n_parameters, sizeof *values);
+    struct edl_error error = { 0 };
+    bool is_ours = false;
+    int status = search_jobs_look(server, jobs, id, &is_ours);
+
+    for (size_t i = 0; i < jobs->n && is_ours; i++)
+        if (jobs->jobs[i].id == id)
+            is_ours = search_values_from_json(space,
+                                              json_object_get(json_object_get(jobs->jobs[i].json,
+                                                                              "trial"),
+                                                              "parameters"),
+                                              values, NULL) >= 0;
+    if (status != STATUS_OK || is_ours)
+        return status;
+    (void)edl_error_set(&error, EDL_EBADSPEC, "job %s was submitted, and is no trial of search %s",
+                        name, jobs->name);
+    (void)edl_error_remedy(&error, "edl show %s; begin a search with another --name", name);
     return report_error(&error);
 }
 
@@ -63,7 +88,7 @@ int search_submit(struct server *server, struct search_jobs *jobs,
     else if (status == STATUS_NO_SERVER)
         status = report_answer(&answer);
     else
-        status = search_jobs_look(server, jobs, json_u64(answer.json, "id"), NULL);
+        status = look(server, jobs, json_u64(answer.json, "id"), name);
     http_answer_clear(&answer);
     return status;
 }

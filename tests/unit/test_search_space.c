@@ -169,6 +169,9 @@ static const struct {
     { "parameters: {x: {kind: choice, choices: [1, 3]}}\n" REST,
       "/parameters/x/choices",
       { "values: [A, B]" } },
+    { "parameters: {x: {kind: choice, values: [a, \"b\\nc\"]}}\n" REST,
+      "/parameters/x/values/1",
+      { "value 2", "control character" } },
     { "parameters: {trial: [a]}\n" REST, "/parameters/trial", { "{trial}" } },
     { "parameters: {a-b: [a]}\n" REST, "/parameters/a-b", { "a-b", "letters" } },
     { "parameters: [{name: a, kind: choice, values: [1]}, {name: a, kind: choice, values: "
