@@ -8,6 +8,8 @@ import { count, mood } from "./format.js";
 const PAGE = 250;
 const JOBS_MOST = 1000; // what is more is said
 const WIDTH = 160, HEIGHT = 32, EDGE = 2;
+const REACHED = "it has come as far as its search lets it"; // the reasons of kills by edl search itself: client/search_jobs.h
+const STOPPED = "it was stopped with its search";
 const OVER = new Set(["succeeded", "failed", "killed"]);
 
 // --- pure ---
@@ -30,7 +32,7 @@ export function trialsOf(jobs, search) {
 
 function modelOf({ rungs, job, trial }) {
     const curve = [...rungs.keys()].sort((a, b) => a - b).flatMap((rung) => rungs.get(rung));
-    const failed = job.state === "failed" || job.state === "killed";
+    const failed = job.state === "failed" || (job.state === "killed" && job.reason !== REACHED && job.reason !== STOPPED);
 
     return {
         number: trial.trial, rung: trial.rung ?? 0, id: job.id, state: job.state, user: job.user, metric: trial.metric ?? "",
@@ -105,7 +107,7 @@ export async function readSearch(place, signal) {
         return;
     const trials = trialsOf(jobs, search);
     const values = trials.flatMap(({ curve }) => curve);
-    const least = Math.min(...values), most = Math.max(...values);
+    const least = values.reduce((a, b) => Math.min(a, b), Infinity), most = values.reduce((a, b) => Math.max(a, b), -Infinity);
     const over = trials.filter(({ state }) => OVER.has(state)).length;
 
     setText(byId("search-name"), search);

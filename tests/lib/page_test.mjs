@@ -298,6 +298,11 @@ assert.deepEqual(trials[0].curve, [0.9, 0.3, 0.2]); // over its rungs
 assert.equal(trials[0].id, 5);
 assert.equal(trials[0].values, "lr 0.1, kind a");
 assert.equal(trials[3].error, "exit 1");
+const ended = (reason) => search.trialsOf([trial(1, 1, { state: "killed", reason, metrics: { loss: 0.5 } })], "s")[0];
+
+assert.equal(ended("it has come as far as its search lets it").result, 0.5);
+assert.equal(ended("it was stopped with its search").error, "");
+assert.equal(ended("killed by ann").result, null);
 assert.deepEqual(search.trialsOf([], "s"), []);
 assert.equal(search.pointsOf([0, 1], 0, 1), "2.0,30.0 158.0,2.0");
 assert.equal(search.pointsOf([3], 3, 3), "2.0,30.0");
