@@ -50,6 +50,33 @@ TEST(test_places_go_to_who_has_fewest)
     assert_int_equal(grants.taken, 0);
 }
 
+TEST(test_no_student_is_left_out_of_few_places)
+{
+    static struct teach_grants grants;
+    struct teach_grant students[3 * TEACH_PLACES_LEAST];
+    unsigned answered[ELEMENTS(students)] = { 0 };
+
+    teach_grants_init(&grants);
+    grants.places = TEACH_PLACES_LEAST;
+    for (size_t i = 0; i < ELEMENTS(students); i++) {
+        assert_true(teach_grants_came(&grants, &students[i]));
+        students[i].offered = 100;
+    }
+    for (int round = 0; round < 30; round++) {
+        (void)teach_grants_give(&grants);
+        for (size_t i = 0; i < ELEMENTS(students); i++) {
+            while (students[i].credit > 0) {
+                students[i].given = 0;
+                teach_grants_took(&grants, &students[i]);
+                teach_grants_answered(&grants, &students[i]);
+                answered[i]++;
+            }
+        }
+    }
+    for (size_t i = 0; i < ELEMENTS(students); i++)
+        assert_int_equal(answered[i], 10);
+}
+
 TEST(test_a_task_needs_credit_that_was_told)
 {
     static struct teach_grants grants;

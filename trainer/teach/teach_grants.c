@@ -106,6 +106,14 @@ uint64_t teach_grants_credit(const struct teach_grants *grants)
     return n;
 }
 
+/* Of two that have as many places the one goes first that has got none for longer. */
+static bool goes_first(const struct teach_grant *a, const struct teach_grant *b)
+{
+    const uint32_t of_a = a->credit + a->tasks, of_b = b->credit + b->tasks;
+
+    return of_a < of_b || (of_a == of_b && a->last < b->last);
+}
+
 static struct teach_grant *least(const struct teach_grants *grants)
 {
     struct teach_grant *found = NULL;
@@ -113,8 +121,7 @@ static struct teach_grant *least(const struct teach_grants *grants)
     for (uint32_t i = 0; i < grants->n; i++) {
         struct teach_grant *s = grants->students[i];
 
-        if (s->offered > 0 && !s->blocked &&
-            (found == NULL || s->credit + s->tasks < found->credit + found->tasks))
+        if (s->offered > 0 && !s->blocked && (found == NULL || goes_first(s, found)))
             found = s;
     }
     return found;
@@ -130,6 +137,7 @@ bool teach_grants_give(struct teach_grants *grants)
         student->offered--;
         student->credit++;
         student->given++;
+        student->last = ++grants->last;
         grants->taken++;
         any = true;
     }

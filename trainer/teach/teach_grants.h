@@ -2,9 +2,9 @@
 /* teach_grants.h - whom a teacher gives credit to: pure
  *
  * A teacher has so many places for tasks. A place is given to the student that offers tasks and has
- * the fewest places. So no teacher idles while a student waits, and no student has them all. As
- * many places as two batches fill: one is computed while the next one comes, and no teacher hoards
- * what another one could begin. */
+ * the fewest places; of those to the one that has waited longest. So no teacher idles while a
+ * student waits, and no student has them all. As many places as two batches fill: one is computed
+ * while the next one comes, and no teacher hoards what another one could begin. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,12 +23,14 @@ struct teach_grant {
     uint32_t tasks;   /* that are here */
     uint32_t given;   /* credit that it has not been told of; also in credit */
     bool blocked;     /* it does not read its answers: no more credit */
+    uint64_t last;    /* the number of the credit that it got last */
 };
 
 struct teach_grants {
     struct teach_grant *students[TEACH_STUDENTS_MAX]; /* borrowed */
     uint32_t n;
     uint32_t places, taken; /* taken: credit and tasks of all */
+    uint64_t last;          /* credit is numbered from 1 */
     double task_samples;    /* a running mean */
     bool leaving;           /* no more credit is given */
 };
