@@ -46,7 +46,8 @@ int teacher_welcome_encode(const struct teacher_welcome *welcome, char **ret, si
     for (uint32_t i = 0; i < welcome->n_fetches; i++)
         (void)json_array_append_new(fetches, json_string(welcome->fetches[i].name));
     json =
-        json_pack("{s:s, s:o, s:o}", "model", welcome->model, "feeds", feeds, "fetches", fetches);
+        json_pack("{s:s, s:o, s:o, s:I, s:I}", "model", welcome->model, "feeds", feeds, "fetches",
+                  fetches, "batch", (json_int_t)welcome->batch, "free", (json_int_t)welcome->free);
     text = json_to_text(json, ret_size);
     json_decref(json);
     if (text == NULL)
@@ -71,6 +72,14 @@ static bool take_text(const json_t *json, char *ret)
         return false;
     memcpy(ret, text, strlen(text) + 1);
     return true;
+}
+
+static bool take_count(const json_t *json, uint32_t *ret)
+{
+    const json_int_t n = json_integer_value(json); /* 0: there is none */
+
+    *ret = (uint32_t)n;
+    return json == NULL || (json_is_integer(json) && n >= 0 && n <= UINT32_MAX);
 }
 
 static bool take_extent(const json_t *json, uint64_t *ret)
@@ -112,7 +121,9 @@ static bool take_welcome(const json_t *json, struct teacher_welcome *ret)
 
     if (!take_text(json_object_get(json, "model"), ret->model) || !json_is_array(feeds) ||
         !json_is_array(fetches) || json_array_size(feeds) > TEACHER_TENSORS_MAX ||
-        json_array_size(fetches) > TEACHER_TENSORS_MAX)
+        json_array_size(fetches) > TEACHER_TENSORS_MAX ||
+        !take_count(json_object_get(json, "batch"), &ret->batch) ||
+        !take_count(json_object_get(json, "free"), &ret->free))
         return false;
     ret->n_feeds = (uint32_t)json_array_size(feeds);
     ret->n_fetches = (uint32_t)json_array_size(fetches);

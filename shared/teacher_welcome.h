@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* teacher_welcome.h - what a teacher says of itself in WELCOME: {"model": "digits", "feeds":
- * [{"name": "image", "type": "float32", "shape": [64]}], "fetches": ["prediction"]}; pure
+ * [{"name": "image", "type": "float32", "shape": [64]}], "fetches": ["prediction"],
+ * "batch": 64, "free": 4}; pure
  *
  * Shapes are without the dimension of the samples; null in one stands for any extent. A feed
- * without "shape" or "type" takes any; no feeds, no fetches: any names.
+ * without "shape" or "type" takes any; no feeds, no fetches: any names. "batch" is the samples of
+ * one computation at most, "free" the places for tasks of a teacher that has none; 0: unknown.
  *
  * Used by: trainer, libedl. Tests: tests/unit/test_teacher_wire.c. */
 #pragma once
@@ -34,6 +36,7 @@ struct teacher_welcome {
     struct teacher_feed *feeds;    /* owned */
     struct teacher_fetch *fetches; /* owned */
     uint32_t n_feeds, n_fetches;   /* TEACHER_TENSORS_MAX at most */
+    uint32_t batch, free;          /* 0: unknown */
 };
 
 /* teacher_welcome_encode - the caller frees it; -EMSGSIZE: it is longer than a WELCOME may be */

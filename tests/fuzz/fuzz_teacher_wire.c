@@ -59,7 +59,7 @@ static void welcome(const uint8_t *body, size_t size)
     if (teacher_welcome_encode(&found, &text, &n, NULL) >= 0) {
         if (teacher_welcome_decode((const uint8_t *)text, n, &back, NULL) < 0 ||
             back.n_feeds != found.n_feeds || back.n_fetches != found.n_fetches ||
-            !streq(back.model, found.model))
+            back.batch != found.batch || back.free != found.free || !streq(back.model, found.model))
             abort();
         teacher_welcome_clear(&back);
         free(text);

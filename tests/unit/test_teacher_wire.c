@@ -247,7 +247,8 @@ TEST(test_welcome_comes_back)
 {
     static const char of_python[] = "{\"model\": \"digits\", \"feeds\": [{\"name\": \"image\", "
                                     "\"type\": \"float32\", \"shape\": [null, 3]}, {\"name\": "
-                                    "\"any\"}], \"fetches\": [\"prediction\"]}";
+                                    "\"any\"}], \"fetches\": [\"prediction\"], \"batch\": 64, "
+                                    "\"free\": 4294967295}";
     static const char *const bad[] = {
         "",
         "[]",
@@ -261,6 +262,9 @@ TEST(test_welcome_comes_back)
         "\"fetches\": []}",
         "{\"model\": \"m\", \"feeds\": [], \"fetches\": [null]}",
         "{\"model\": \"m\", \"feeds\": [], \"fetches\": []",
+        "{\"model\": \"m\", \"feeds\": [], \"fetches\": [], \"free\": -1}",
+        "{\"model\": \"m\", \"feeds\": [], \"fetches\": [], \"batch\": 4294967296}",
+        "{\"model\": \"m\", \"feeds\": [], \"fetches\": [], \"batch\": null}",
     };
     struct teacher_welcome welcome, again;
     struct edl_error error;
@@ -279,6 +283,8 @@ TEST(test_welcome_comes_back)
     assert_int_equal(teacher_welcome_encode(&welcome, &text, &size, &error), 0);
     assert_int_equal(teacher_welcome_decode((const uint8_t *)text, size, &again, &error), 0);
     assert_string_equal(again.fetches[0].name, "prediction");
+    assert_int_equal(again.batch, 64);
+    assert_int_equal(again.free, UINT32_MAX);
     assert_int_equal(again.feeds[0].dimensions[0], TEACHER_EXTENT_ANY);
     free(text);
     teacher_welcome_clear(&again);

@@ -193,6 +193,16 @@ static uint64_t task_samples_max(struct teach_model *model)
                   UINT64_C(1));
 }
 
+/* What is said later is no longer than this. */
+static int check_welcome(struct teacher_welcome welcome, struct edl_error *error)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t size;
+
+    welcome.free = UINT32_MAX;
+    return teacher_welcome_encode(&welcome, &text, &size, error);
+}
+
 int teach_server_new(sd_event *event, const struct teach_server_config *config,
                      struct teach_server **ret, struct edl_error *error)
 {
@@ -208,7 +218,9 @@ int teach_server_new(sd_event *event, const struct teach_server_config *config,
     t->idle_since_us = now_us();
     t->tensors = xcalloc(1, sizeof *t->tensors);
     teach_grants_init(&t->grants);
-    r = teacher_welcome_encode(teach_model_welcome(model), &t->welcome, &t->welcome_bytes, error);
+    t->welcome = *teach_model_welcome(model);
+    t->welcome.batch = config->max_batch;
+    r = check_welcome(t->welcome, error);
     if (r < 0)
         goto fail;
     r = add_timer(t, on_batch_due, &t->batch_timer);
@@ -251,7 +263,6 @@ struct teach_server *teach_server_free(struct teach_server *t)
     t->patience_timer = sd_event_source_disable_unref(t->patience_timer);
     (void)safe_close(t->config.listen_fd);
     (void)sd_event_unref(t->event);
-    free(t->welcome);
     free(t->tensors);
     free(t);
     return NULL;

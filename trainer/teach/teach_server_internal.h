@@ -29,8 +29,7 @@ struct teach_server {
     sd_event_source *listening, *done, *batch_timer, *patience_timer;
     struct teach_inputs *inputs;
     uint64_t task_samples_max;
-    char *welcome;
-    size_t welcome_bytes;
+    struct teacher_welcome welcome;  /* its feeds and fetches are the model's */
     struct teacher_tensors *tensors; /* of the frame at hand */
 
     struct teach_student *students;

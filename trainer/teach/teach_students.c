@@ -234,6 +234,23 @@ static int take_hello(struct teach_student *s, const uint8_t *body, size_t size,
     return 0;
 }
 
+/* Places are free only of a teacher that has nothing to do: a student that waits looks for such. */
+static int put_welcome(struct teach_student *s, struct edl_error *error)
+{
+    struct teach_server *t = s->server;
+    struct teacher_welcome welcome = t->welcome;
+    _cleanup_free_ char *text = NULL;
+    size_t size;
+    int r;
+
+    if (t->grants.taken == 0 && !t->grants.leaving)
+        welcome.free = teach_grants_free(&t->grants);
+    r = teacher_welcome_encode(&welcome, &text, &size, error);
+    if (r >= 0)
+        teach_link_put(s->link, TEACHER_WELCOME, text, size);
+    return r;
+}
+
 static int take_proof(struct teach_student *s, const uint8_t *body, size_t size,
                       struct edl_error *error)
 {
@@ -250,7 +267,9 @@ static int take_proof(struct teach_student *s, const uint8_t *body, size_t size,
     if (!teach_grants_came(&t->grants, &s->grant))
         return edl_error_set(error, -EACCES, "this teacher has all students that it takes: %d",
                              TEACH_STUDENTS_MAX);
-    teach_link_put(s->link, TEACHER_WELCOME, t->welcome, t->welcome_bytes);
+    r = put_welcome(s, error);
+    if (r < 0)
+        return r;
     if (t->grants.leaving)
         teach_link_put(s->link, TEACHER_LEAVING, NULL, 0);
     s->stage = STUDENT_READY;
