@@ -606,6 +606,8 @@ static int list(struct server *server, const struct invocation *invocation)
         if (status != STATUS_OK || *name == '\0')
             continue;
         status = search_jobs_read(server, name, &jobs);
+        if (status != STATUS_NO_SERVER) /* told; the others are listed */
+            status = STATUS_OK;
         if (status == STATUS_OK && jobs.n > 0)
             add_search(table, all, &jobs);
         search_jobs_clear(&jobs);

@@ -81,6 +81,9 @@ edl submit --name calm-1 --no-upload --memory 64Mi --cpu 100m --env EDL_TRIAL='{
 edl wait calm-1 --timeout 300 >/dev/null
 tried calm | cmp - calm.json || fail "a foreign job is of the search: $(tried calm)"
 
+edl submit --name foreign-1 --no-upload --memory 64Mi --cpu 100m --env EDL_TRIAL='{"search": "foreign", "trial": 1, "parameters": {}}' -- true >/dev/null
+edl search list 2>listed | grep -q '^calm ' && grep -q 'EDL_SEARCH' listed || fail "one that cannot be read hides the others: $(cat listed)"
+
 # stopped, and gone on with: what was stopped begins again, and nothing counts as failed
 gate 0
 search_run halt space.yaml >run 2>&1 &
