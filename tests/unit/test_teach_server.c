@@ -79,12 +79,15 @@ static _Noreturn void teach(const struct teacher *teacher, int listen_fd, int to
 
 static void start(struct teacher *teacher)
 {
+    static const int few_bytes = 4096;
     struct edl_error error;
     int pipes[2], listen_fd;
 
     teach_fixture_make(&teacher->fixture);
     listen_fd = pserver_listen("127.0.0.1", 0, &teacher->port, &error);
     assert_true(listen_fd >= 0);
+    /* of its connections too: a large answer does not fit */
+    assert_int_equal(setsockopt(listen_fd, SOL_SOCKET, SO_SNDBUF, &few_bytes, sizeof few_bytes), 0);
     assert_int_equal(pipe(pipes), 0);
     teacher->pid = fork();
     if (teacher->pid == 0) {
@@ -243,6 +246,26 @@ static void send_task(int fd, uint64_t id, const char *name, const float *x, uin
     end += teacher_id_encode(id, end);
     end += teacher_tensors_encode(&t, 1, end);
     say(fd, TEACHER_TASK, body, (size_t)(end - body));
+}
+
+/* send_large_task - with an answer that a socket does not take at once */
+static void send_large_task(int fd, uint64_t id)
+{
+    enum { SAMPLES = 100000 };
+    float *x = xcalloc(2 * (size_t)SAMPLES, sizeof *x);
+    struct teacher_tensor t = { .name = "x",
+                                .type = TEACHER_FLOAT32,
+                                .n_dimensions = 2,
+                                .dimensions = { SAMPLES, 2 },
+                                .values = x,
+                                .n_values = 2 * (uint64_t)SAMPLES };
+    uint8_t *body = xcalloc(1, TEACHER_ID_BYTES + (size_t)teacher_tensors_bytes(&t, 1));
+    size_t size = teacher_id_encode(id, body);
+
+    size += teacher_tensors_encode(&t, 1, body + size);
+    say(fd, TEACHER_TASK, body, size);
+    free(body);
+    free(x);
 }
 
 /* hear_result - of that task: the first value */
@@ -477,6 +500,25 @@ TEST(test_it_answers_and_leaves)
     assert_true(hear_result(fd, 9) == 33);
     is_hung_up(fd);
     ends(&teacher);
+}
+
+/* One that got its answer while the teacher leaves, and does not read it. */
+TEST(test_who_does_not_read_does_not_hold_it_up)
+{
+    uint8_t body[16];
+    struct teacher teacher;
+    size_t size;
+    int fd;
+
+    start(&teacher);
+    fd = student(&teacher);
+    offer(fd, 1);
+    assert_int_equal(credit(fd), 1);
+    leave(&teacher);
+    expect(fd, TEACHER_LEAVING, body, sizeof body, &size);
+    send_large_task(fd, 1);
+    ends(&teacher);
+    (void)safe_close(fd);
 }
 
 TEST(test_who_stands_still_does_not_hold_it_up)

@@ -130,6 +130,7 @@ static int on_done(sd_event_source *source, int fd, uint32_t revents, void *user
         return sd_event_exit(t->event, t->failure.code);
     teach_server_give(t);
     teach_server_compute(t);
+    teach_students_set_patience(t); /* one that is answered may not read */
     teach_server_look_at_end(t);
     return 0;
 }
