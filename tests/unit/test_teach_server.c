@@ -521,6 +521,31 @@ TEST(test_who_does_not_read_does_not_hold_it_up)
     (void)safe_close(fd);
 }
 
+/* Credit is told as answers are: one that does not read gets no more, however often it gives it
+ * back, so what waits for it is bounded. */
+TEST(test_who_does_not_read_gets_no_credit)
+{
+    uint8_t both[2 * (TEACHER_HEADER_BYTES + TEACHER_COUNT_BYTES)], *end = both;
+    struct teacher teacher;
+    ssize_t sent = 0;
+    int fd, good;
+
+    end += teacher_header_encode(TEACHER_OFFER, TEACHER_COUNT_BYTES, end);
+    end += teacher_count_encode(1, end);
+    end += teacher_header_encode(TEACHER_RETURN, TEACHER_COUNT_BYTES, end);
+    (void)teacher_count_encode(1, end);
+    start(&teacher);
+    fd = student(&teacher);
+    for (int i = 0; i < 1000000 && sent >= 0; i++)
+        sent = send(fd, both, sizeof both, MSG_NOSIGNAL);
+    assert_true(sent < 0); /* it gave back what it did not have */
+    (void)safe_close(fd);
+    good = student(&teacher);
+    one_answer(good);
+    stop(&teacher);
+    (void)safe_close(good);
+}
+
 TEST(test_who_stands_still_does_not_hold_it_up)
 {
     uint8_t body[16];

@@ -184,7 +184,10 @@ static void on_closed(void *userdata, const struct edl_error *error)
 void teach_student_tell(struct teach_grant *grant, enum teacher_frame type, const void *body,
                         size_t size)
 {
-    teach_link_put(student_of(grant)->link, type, body, size);
+    struct teach_student *s = student_of(grant);
+
+    teach_link_put(s->link, type, body, size);
+    grant->blocked = teach_link_sends(s->link);
 }
 
 void teach_student_answer(struct teach_student *s, uint8_t *take_frame, size_t size)
