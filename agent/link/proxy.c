@@ -270,6 +270,7 @@ static void progress(struct proxy *proxy, struct process *caller, struct http_re
     progress_keep_pushes(told, caller->progress);
     json_decref(caller->progress);
     caller->progress = told;
+    caller->progress_us = clock_read_us(CLOCK_BOOTTIME);
     http_reply_json(request, 204, NULL);
 }
 

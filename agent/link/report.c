@@ -21,6 +21,7 @@
 #include "shared/own_address.h"
 #include "shared/step_sums_json.h"
 
+#define PROGRESS_OLD_US (30 * USEC_PER_SEC)
 #define DISK_LEAST_BYTES (UINT64_C(1) << 20) /* for what a start makes, many times over */
 
 static json_t *offer(struct agent *a)
@@ -158,6 +159,13 @@ static json_t *reason_of(const struct agent_unit_report *report, const struct pr
     return json != NULL ? json : json_string("?");
 }
 
+/* is_progress_old - it may stand still: those that serve tell each second */
+static bool is_progress_old(const struct process *p)
+{
+    return json_object_size(p->progress) > 0 &&
+           clock_read_us(CLOCK_BOOTTIME) - p->progress_us >= PROGRESS_OLD_US;
+}
+
 static json_int_t ran_us(const struct process *p)
 {
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
@@ -226,6 +234,8 @@ static json_t *unit_json(const struct agent *a, const struct agent_unit *unit)
         (void)json_object_set_new(json, "silent", json_true());
     if (p != NULL && json_object_size(p->progress) > 0)
         (void)json_object_set(json, "progress", p->progress);
+    if (p != NULL && is_progress_old(p))
+        (void)json_object_set_new(json, "progress_old", json_true());
     if (p != NULL && p->steps_told_us != 0)
         (void)json_object_set_new(json, "steps", steps_json(p));
     return json;

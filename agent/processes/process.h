@@ -50,6 +50,7 @@ struct process {
     size_t n_ports;
     struct cgroup_paths *cgroup;    /* owned; NULL: it has none of its own, or is not known yet */
     json_t *progress;               /* owned; what it told of how far it is; NULL: nothing */
+    uint64_t progress_us;           /* boot time, when it told that */
     struct step_sums steps;         /* that it told of */
     uint64_t steps_told_us;         /* boot time, of the last ones; 0: it told of none */
     uint64_t promised_us;           /* as its folder has it; 0: nothing */

@@ -275,6 +275,7 @@ static int read_process(const json_t *item, const char *at, struct process_repor
                             state);
     read_steps(item, &ret->steps);
     serving_read(json_object_get(item, "progress"), &ret->backlog);
+    ret->backlog.old = json_is_true(json_object_get(item, "progress_old"));
     ret->state = (enum process_state)s;
     ret->index = (uint32_t)index;
     ret->pid = (int64_t)pid;

@@ -17,6 +17,7 @@
 struct process_told {
     char key[KEY_SIZE]; /* JOB.ROLE.INDEX.INCARNATION */
     json_t *progress;   /* owned; as its node reported it last; NULL: none */
+    bool is_old;        /* as the node says of it */
     struct push_counts pushes;
     uint64_t pushed_us; /* pushes until then were told, or were none */
     uint64_t report;    /* the last one of its node that names the process */
@@ -144,6 +145,7 @@ void progresses_take(struct progresses *progresses, const char *node, const json
         told = find_or_add_process(taken, key);
         json_decref(told->progress);
         told->progress = json_incref(progress);
+        told->is_old = json_is_true(json_object_get(item, "progress_old"));
         told->report = taken->report;
         if (is_server(item))
             take_pushes(told, json_object_get(progress, PROGRESS_PUSHES), now_us,
@@ -153,10 +155,11 @@ void progresses_take(struct progresses *progresses, const char *node, const json
     forget_before(taken, taken->report);
 }
 
-json_t *progresses_find(const struct progresses *progresses, const struct process *process)
+static const struct process_told *told_of(const struct progresses *progresses,
+                                          const struct process *process)
 {
     const struct node_progress *found = find(progresses, process->node_name);
-    const struct process_told *told;
+    struct process_told *told;
     char key[KEY_SIZE];
 
     if (found == NULL)
@@ -165,7 +168,21 @@ json_t *progresses_find(const struct progresses *progresses, const struct proces
                    process->job->spec->roles[process->role].name, process->index,
                    process->incarnation);
     HASH_FIND_STR(found->by_key, key, told);
+    return told;
+}
+
+json_t *progresses_find(const struct progresses *progresses, const struct process *process)
+{
+    const struct process_told *told = told_of(progresses, process);
+
     return told != NULL ? told->progress : NULL;
+}
+
+json_t *progresses_find_new(const struct progresses *progresses, const struct process *process)
+{
+    const struct process_told *told = told_of(progresses, process);
+
+    return told != NULL && !told->is_old ? told->progress : NULL;
 }
 
 void progresses_done(struct progresses *progresses)

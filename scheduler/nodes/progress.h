@@ -28,5 +28,8 @@ void progresses_take(struct progresses *progresses, const char *node, const json
 /* progresses_find - of a process; borrowed; NULL: it has told nothing, or its node knows it no more
  */
 json_t *progresses_find(const struct progresses *progresses, const struct process *process);
+
+/* progresses_find_new - likewise; NULL also when it has said nothing new for long */
+json_t *progresses_find_new(const struct progresses *progresses, const struct process *process);
 void progresses_forget(struct progresses *progresses, const char *node);
 void progresses_done(struct progresses *progresses);

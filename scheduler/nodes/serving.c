@@ -52,7 +52,7 @@ static double rounded(double value)
 
 json_t *serving_of_process(const struct progresses *progresses, const struct process *process)
 {
-    const json_t *progress = progresses_find(progresses, process);
+    const json_t *progress = progresses_find_new(progresses, process);
     json_t *object = json_object();
 
     for (enum figure i = 0; i < FIGURES; i++) {
@@ -74,7 +74,7 @@ json_t *serving_figures(const struct progresses *progresses, const struct servic
     json_t *object;
 
     for (size_t i = 0; i < n; i++) {
-        const json_t *progress = progresses_find(progresses, processes[i]);
+        const json_t *progress = progresses_find_new(progresses, processes[i]);
         struct backlog_told told;
 
         serving_read(progress, &told);

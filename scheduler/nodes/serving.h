@@ -2,7 +2,8 @@
 /* serving.h - what those that serve tell of their queues: one for the plan, all together for people
  *
  * Their words come with their progress: queue_tasks, busy_share, students, tasks_per_s,
- * samples_per_s. Each is the program's, so a figure that is none is left out. */
+ * samples_per_s. Each is the program's, so a figure that is none is left out, as are those of one
+ * that has said nothing new for long. */
 #pragma once
 
 #include <jansson.h>

@@ -118,6 +118,38 @@ TEST(test_a_load_that_stays_moves_nothing)
     }
 }
 
+/* still_stands - the first instance says again what it said of a load that is gone */
+static void still_stands(struct world *w, const struct job *job, bool old)
+{
+    for (size_t a = 0; a < w->n_agents; a++)
+        for (size_t i = 0; i < w->agents[a].n; i++) {
+            struct fake_process *fake = &w->agents[a].items[i];
+
+            if (fake->job_id == job->id && fake->index == 0)
+                fake->backlog = (struct backlog_told){
+                    .any = true, .old = old, .waiting_milli = 8000, .busy_permille = 1000
+                };
+        }
+}
+
+TEST(test_one_that_stands_still_keeps_nobody)
+{
+    struct world *w = world_of(&policy_fulfilment, 2);
+    struct job *job = service(w, 1, 4);
+
+    run(w, job, 100, 20);
+    assert_int_equal(job_count_running(job, 0), 4);
+    for (unsigned i = 0; i < HOLD_S + 5; i++) {
+        tell(w, job, 0);
+        still_stands(w, job, i > 1);
+        world_second(w);
+        world_check(w);
+    }
+    assert_int_equal(job_wanted_by_backlog(job), 1);
+    assert_int_equal(job_count_running(job, 0), 1);
+    world_free(w);
+}
+
 TEST(test_a_gang_gets_its_room_from_services_first)
 {
     for (size_t p = 0; p < ELEMENTS(policies); p++) {

@@ -96,7 +96,8 @@ void process_take_backlog(struct cluster *cluster, struct process *process,
         job_hear_backlog(cluster, job, now);
 }
 
-/* Of the instances that are to stay; how many there are, with those that have not told. */
+/* Of the instances that are to stay; how many there are, with those that have not told. One that
+ * says nothing new counts as none: its last words may be of a load that is gone. */
 static uint32_t hear(struct backlog *backlog, uint32_t role)
 {
     const struct process *process;
@@ -105,7 +106,7 @@ static uint32_t hear(struct backlog *backlog, uint32_t role)
 
     DL_FOREACH2(backlog->job->processes, process, job_next)
     {
-        if (process->role != role || process->state >= PROCESS_STOPPING)
+        if (process->role != role || process->state >= PROCESS_STOPPING || process->backlog.old)
             continue;
         n++;
         if (process->state != PROCESS_RUNNING || !process->backlog.any)

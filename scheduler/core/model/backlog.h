@@ -29,6 +29,7 @@ struct process;
 /* The last words of one instance; the program's, so nothing but its bounds is sure. */
 struct backlog_told {
     bool any;
+    bool old; /* it has said nothing new for long: it may stand still */
     uint32_t waiting_milli, busy_permille;
 };
 
