@@ -183,6 +183,29 @@ class Histories(unittest.TestCase):
         self.assertFalse(dispatch.answered("a", 30, 101.0))  # the second answer reaches nobody
         self.assertEqual(dispatch.repeated, 1)
 
+    def test_a_teacher_that_fails_a_task_does_not_fail_it_thrice(self) -> None:
+        """It is quick, so it has credit whenever it failed one, and the others compute."""
+        dispatch = Dispatch()
+        for name in "ab":
+            dispatch.teacher_came(name)
+        for task in (0, 1, 2):
+            dispatch.add(task)
+        dispatch.credit("a", 1)
+        self.assertEqual(dispatch.sends(0), [("a", 0)])
+        dispatch.failed("a", 0, "it is NaN")
+        self.assertEqual(dispatch.offers(0)["a"], 2)
+        dispatch.credit("a", 3)
+        self.assertEqual(dispatch.sends(1), [("a", 1), ("a", 2)])  # but not the one that it failed
+        self.assertEqual(dispatch.spare(), [("a", 1)])
+        self.assertEqual((dispatch.offers(1)["a"], dispatch.offers(1)["b"]), (0, 1))
+        dispatch.credit("b", 1)
+        self.assertEqual(dispatch.sends(2), [("b", 0)])
+        dispatch.failed("b", 0, "it is NaN")  # all have failed it: either may try once more
+        dispatch.credit("a", 1)
+        self.assertEqual(dispatch.sends(3), [("a", 0)])
+        with self.assertRaises(NoAnswer):
+            dispatch.failed("a", 0, "it is NaN")
+
     def test_a_late_task_goes_before_all_that_wait(self) -> None:
         """Teachers that have too much to do have tasks waiting all the time; the program waits for the late one."""
         dispatch = Dispatch()

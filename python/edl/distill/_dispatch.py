@@ -168,11 +168,27 @@ class Dispatch:
         late_s = self.late_after_s()
         return [task for task, found in self._tasks.items() if found.at and now_s - max(found.at.values()) >= late_s]
 
+    def _can_have(self, found: _Task, name: Hashable) -> bool:
+        """One that has failed it gets it again only where no other is left: who fails is quick, and would fail it three times."""
+        if name in found.at:
+            return False
+        return name not in found.failed_at or not any(
+            other not in found.failed_at and not teacher.closes for other, teacher in self._teachers.items())
+
     def _best(self, found: _Task) -> Optional[Hashable]:
-        """Of those with credit: first one that has not failed it, then one without a task, then the one that answers soonest."""
-        able = [name for name, teacher in self._teachers.items() if teacher.credit > 0 and not teacher.closes and name not in found.at]
-        return min(able, key=lambda name: (name in found.failed_at, bool(self._teachers[name].tasks), self._teachers[name].answers_in_s()),
-                   default=None)
+        """Of those with credit: first one without a task, then the one that answers soonest."""
+        able = [name for name, teacher in self._teachers.items() if teacher.credit > 0 and not teacher.closes and self._can_have(found, name)]
+        return min(able, key=lambda name: (bool(self._teachers[name].tasks), self._teachers[name].answers_in_s()), default=None)
+
+    def _next(self) -> Optional[Tuple[Hashable, int]]:
+        """The first task that waits and a teacher can have. Only one that was failed has less of a choice than others."""
+        for task in self._queue:
+            teacher = self._best(self._tasks[task])
+            if teacher is not None:
+                return teacher, task
+            if not self._tasks[task].failed_at:
+                break
+        return None
 
     def sends(self, now_s: float) -> List[Tuple[Hashable, int]]:
         """(teacher, task): to be sent now."""
@@ -182,11 +198,9 @@ class Dispatch:
             if teacher is not None:
                 self.repeated += 1
                 self._send(teacher, task, now_s, todo)
-        while self._queue:
-            teacher = self._best(self._tasks[self._queue[0]])
-            if teacher is None:
-                break
-            task = self._queue.popleft()
+        while (found := self._next()) is not None:
+            teacher, task = found
+            self._queue.remove(task)
             self._tasks[task].waits = False
             self._send(teacher, task, now_s, todo)
         return todo
@@ -206,10 +220,12 @@ class Dispatch:
         """Each teacher's tasks that want its credit. As many teachers are asked as tasks wait, and a few more. Those that give none are
         left aside soon: they stand still, or have much to do."""
         late = self._late(now_s)
+        failed = [task for task in self._queue if self._tasks[task].failed_at]
         asked = 0
         others: List[Tuple[bool, float, int, _Teacher, int]] = []
         for name, teacher in self._teachers.items():
-            wanted = min(teacher.lacks, len(self._queue) + sum(1 for task in late if name not in self._tasks[task].at))
+            others_wait = len(self._queue) - sum(1 for task in failed if not self._can_have(self._tasks[task], name))
+            wanted = min(teacher.lacks, others_wait + sum(1 for task in late if self._can_have(self._tasks[task], name)))
             teacher.offered = min(teacher.offered, wanted)
             if teacher.offered == 0 and wanted:
                 others.append((bool(teacher.tasks), teacher.answers_in_s(), len(others), teacher, wanted))
@@ -239,7 +255,8 @@ class Dispatch:
 
     def spare(self) -> List[Tuple[Hashable, int]]:
         """Credit that nothing here has a use for, to be given back. It is forgotten."""
-        unused = [(name, teacher) for name, teacher in self._teachers.items() if teacher.credit > 0 and (teacher.closes or not self._queue)]
+        unused = [(name, teacher) for name, teacher in self._teachers.items()
+                  if teacher.credit > 0 and (teacher.closes or not any(self._can_have(self._tasks[task], name) for task in self._queue))]
         found = [(name, teacher.credit) for name, teacher in unused]
         for _name, teacher in unused:
             teacher.credit = 0
