@@ -32,7 +32,7 @@ END
 # what a package says of shell completion is what the command knows
 # shellcheck disable=SC1091
 verbs=$(. "$work/root/usr/share/bash-completion/completions/edl" && PATH=$EDL_BUILD_DIR:$PATH && COMP_WORDS=(edl s) COMP_CWORD=1 && _edl && echo "${COMPREPLY[*]}")
-[ "$verbs" = 'submit show shell ssh-config scale services simulate' ] || fail "completion of s: $verbs"
+[ "$verbs" = 'submit search show shell ssh-config scale services simulate' ] || fail "completion of s: $verbs"
 
 exposure() { # UNIT
     systemd-analyze security --offline=true --no-pager "$work/root/lib/systemd/system/$1" 2>/dev/null | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'
