@@ -25,7 +25,7 @@ import steps  # noqa: E402
 import tests_here as here  # noqa: E402
 from steps import COMPUTES, CORES, Step  # noqa: E402
 
-MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so', 'tests/lib/held_files.so', 'tests/lib/slow_files.so')  # what scripts preload
+MORE = ('tests/lib/libnvidia-ml.so.1', 'tests/lib/libedl-kernels-cuda.so', 'tests/lib/file_log.so', 'tests/lib/held_files.so', 'tests/lib/slow_files.so', 'tests/lib/distill_run')  # what scripts preload or start
 FIRST = ('all', 'generated')
 HISTORIES = 'tests/sim/100-faults.sh'
 PLAIN = 'plain-'  # how the step of a unit test of the plain build begins
