@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import re
 import threading
@@ -387,6 +388,9 @@ class Client:
         nothing depends on it: while the agent is being restarted nobody hears it. What is wrong with it is raised.
         In a trial of `edl search` they are kept with the job as well (`metrics`), for its metric is among them."""
         told = {**(figures or {}), **more}
+        for name, value in told.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"progress: {name} is {value}, and figures are finite: leave it out, or tell a large number")
         try:
             self.caller.tell("/processes/self/progress", told, _PROGRESS_TIMEOUT_S)
         except Unreachable:

@@ -206,6 +206,13 @@ class Histories(unittest.TestCase):
         with self.assertRaises(NoAnswer):
             dispatch.failed("a", 0, "it is NaN")
 
+    def test_more_credit_than_a_frame_gives_back(self) -> None:
+        dispatch = Dispatch()
+        dispatch.teacher_came("a")
+        for _ in range(2):
+            dispatch.credit("a", 0xFFFFFFFF)
+        self.assertEqual(list(dispatch.spare()), [("a", 0xFFFFFFFF)])
+
     def test_a_late_task_goes_before_all_that_wait(self) -> None:
         """Teachers that have too much to do have tasks waiting all the time; the program waits for the late one."""
         dispatch = Dispatch()

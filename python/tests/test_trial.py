@@ -70,6 +70,8 @@ class TrialTest(unittest.TestCase):
     def test_outside_of_a_search_nothing_is_kept(self) -> None:
         with Agent(NOTED) as agent:
             agent.client().progress(accuracy=0.5)
+            with self.assertRaisesRegex(ValueError, "loss is nan, and figures are finite"):
+                agent.client().progress(accuracy=0.5, loss=float("nan"))
 
 
 if __name__ == "__main__":

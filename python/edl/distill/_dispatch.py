@@ -22,6 +22,7 @@ KNOWN_LEAST = 20  # answers, before they tell when a task is late
 KNOWN_MOST = 400
 _KNOWN_AGAIN = 10  # answers, before the percentile is looked up again
 TRIES = 3  # teachers that could not answer a task
+CREDIT_MOST = 0xFFFFFFFF  # what one frame gives back
 
 _TURN_S = 0.01  # from an answer until the next task is there, on a machine with much to do
 _AHEAD_S = 0.25  # more than that is not sent ahead to a teacher whose speed is known
@@ -114,7 +115,7 @@ class Dispatch:
 
     def credit(self, teacher: Hashable, n: int) -> None:
         found = self._teachers[teacher]
-        found.credit += n
+        found.credit = min(found.credit + n, CREDIT_MOST)
         found.offered = max(0, found.offered - n)
 
     def answered(self, teacher: Hashable, task: int, now_s: float) -> bool:
