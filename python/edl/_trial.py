@@ -8,14 +8,17 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 ParameterValue = Union[int, float, str, bool]
 
 VARIABLE = "EDL_TRIAL"
 CURVE = "_curve"
-POINTS_MAX = 64
+POINTS_MAX = 64  # beside the least and the largest one
 TELL_EACH_S = 1.0
+
+
+_Point = Tuple[int, float, float]  # the number of the telling, the resource, the value
 
 
 class Trial(Mapping[str, ParameterValue]):
@@ -70,7 +73,9 @@ class Metric:
         self._resource = told.get("resource", "")
         self._keep = keep
         self._figures: Dict[str, Any] = {}
-        self._points: List[List[float]] = []
+        self._points: List[_Point] = []
+        self._least: Optional[_Point] = None  # the best one may lie between two points
+        self._most: Optional[_Point] = None
         self._every = 1  # so many tellings make a point
         self._told = 0
         self._unkept = False
@@ -103,16 +108,21 @@ class Metric:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return
         self._told += 1
-        at = figures.get(self._resource, self._told)
+        point = (self._told, figures.get(self._resource, self._told), value)
+        if self._least is None or value < self._least[2]:
+            self._least = point
+        if self._most is None or value > self._most[2]:
+            self._most = point
         if self._points and self._told % self._every != 0:
-            self._points[-1] = [at, value]  # the newest is always there
+            self._points[-1] = point  # the newest is always there
             return
-        self._points.append([at, value])
+        self._points.append(point)
         if len(self._points) > POINTS_MAX:
             self._points = self._points[::2]
             self._every *= 2
 
     def _send(self) -> None:
         self._next = time.monotonic() + TELL_EACH_S
-        self._keep({**self._figures, CURVE: self._points})
+        extremes = {point for point in (self._least, self._most) if point is not None}
+        self._keep({**self._figures, CURVE: [[at, value] for _, at, value in sorted({*self._points, *extremes})]})
         self._unkept = False

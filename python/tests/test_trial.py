@@ -67,6 +67,17 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(points, sorted(points))
         self.assertTrue(points[0][0] <= 64)
 
+    def test_the_best_value_of_a_long_way_is_kept(self) -> None:
+        kept: List[Dict[str, Any]] = []
+        metric = _trial.Metric(TOLD, kept.append)
+        for i in range(1, 1001):
+            metric.tell({"accuracy": 0.9 if i == 517 else 0.1 if i == 519 else 0.5, "epoch": i})
+        metric.end()
+        points = kept[-1]["_curve"]
+        self.assertIn([517, 0.9], points)
+        self.assertIn([519, 0.1], points)
+        self.assertEqual(points, sorted(points))
+
     def test_outside_of_a_search_nothing_is_kept(self) -> None:
         with Agent(NOTED) as agent:
             agent.client().progress(accuracy=0.5)
