@@ -16,6 +16,16 @@ export function element(tag, attributes = {}, ...children) {
     return made;
 }
 
+/** The same of a picture: an element of SVG, as those in index.html are. */
+export function shape(tag, attributes = {}, ...children) {
+    const made = document.createElementNS(byId("way").content.firstElementChild.namespaceURI, tag);
+
+    for (const [name, value] of Object.entries(attributes))
+        made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+}
+
 export function said(text) {
     return element("span", { class: "said" }, text);
 }

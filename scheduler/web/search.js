@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { shortNumber } from "./chart.js";
 import { byId, cell, element, fill, headCell, hideEmptyColumns, row, setText, show, stateWord } from "./dom.js";
 import { count, mood } from "./format.js";
+import { showPictures } from "./parallel.js";
 
 const PAGE = 250;
 const JOBS_MOST = 1000; // what is more is said
@@ -27,7 +28,11 @@ export function trialsOf(jobs, search) {
         before.rungs.set(trial.rung ?? 0, curve.filter(Number.isFinite));
         trials.set(trial.trial, { rungs: before.rungs, job, trial });
     }
-    return [...trials.values()].map(modelOf).sort(order(jobs.find(({ trial }) => trial?.search === search)?.trial.direction));
+    return [...trials.values()].map(modelOf).sort(order(directionOf(jobs, search)));
+}
+
+function directionOf(jobs, search) {
+    return jobs.find(({ trial }) => trial?.search === search)?.trial.direction;
 }
 
 function modelOf({ rungs, job, trial }) {
@@ -37,6 +42,7 @@ function modelOf({ rungs, job, trial }) {
     return {
         number: trial.trial, rung: trial.rung ?? 0, id: job.id, state: job.state, user: job.user, metric: trial.metric ?? "",
         values: Object.entries(trial.parameters).map(([name, value]) => `${name} ${value}`).join(", "),
+        parameters: trial.parameters, begunUs: job.submitted_us, endedUs: job.ended_us || job.submitted_us + job.lasted_us,
         result: failed || curve.length === 0 ? null : curve[curve.length - 1], curve, error: failed ? job.reason : "",
     };
 }
@@ -94,6 +100,7 @@ async function jobsOf(user, search, signal) {
 
 export function beginSearch() {
     byId("trials").replaceChildren();
+    show(byId("search-pictures"), false);
     for (const id of ["search-name", "search-said", "search-result"])
         setText(byId(id), "");
 }
@@ -118,4 +125,5 @@ export async function readSearch(place, signal) {
     show(byId("trials-table"), trials.length > 0);
     fill(byId("trials"), trials.map((trial) => ({ ...trial, least, most })), ({ number }) => number, trialRow);
     hideEmptyColumns(byId("trials-table"));
+    showPictures(trials, trials[0]?.metric ?? "", directionOf(jobs, search));
 }

@@ -49,7 +49,7 @@ def submit(name, **gpus):
 
 
 def submit_trial(number, value):
-    told = {"search": "sweep", "trial": number, "rung": 0, "metric": "score", "goal": "maximise", "parameters": {"lr": value, "kind": "<b>"}}
+    told = {"search": "sweep", "trial": number, "rung": 0, "metric": "score", "direction": "maximize", "parameters": {"lr": value, "kind": "<b>"}}
     figures = {"score": value, "_curve": [[1, value / 2], [2, value]]}
     tell = f"curl -sS --unix-socket $EDL_SOCKET --data '{json.dumps(figures)}' http://agent/jobs/self/metrics; exec sleep 1000"
     call("POST", "/jobs", {"metadata": {"name": f"sweep-{number}"}, "spec": {"env": {"EDL_TRIAL": json.dumps(told)}, "trainer": {
@@ -119,6 +119,8 @@ with browser:
         page.wait_text("#search-said", "2 trials of admin, 0 of them over")
         page.wait("document.querySelectorAll('#trials polyline').length === 2")
         page.wait_text("#trials tr", "lr 0.75, kind <b>")
+        page.wait("document.querySelectorAll('#search-values polyline').length === 2 && document.querySelectorAll('#search-times circle').length === 2")
+        page.wait_text("#search-values", "<b>")
         assert not page.is_shown("#one-job"), page.all_text()
         check(page, f"search-{width}")
     # what it would have seen

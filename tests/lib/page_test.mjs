@@ -306,4 +306,21 @@ assert.equal(ended("killed by ann").result, null);
 assert.deepEqual(search.trialsOf([], "s"), []);
 assert.equal(search.pointsOf([0, 1], 0, 1), "2.0,30.0 158.0,2.0");
 assert.equal(search.pointsOf([3], 3, 3), "2.0,30.0");
+
+const parallel = await import(folder + "/parallel.js");
+const told = [
+    { parameters: { lr: 0.001, kind: "b", deep: 2 }, result: 0.2, begunUs: 0, endedUs: 3e6 },
+    { parameters: { lr: 1, kind: "a" }, result: 0.4, begunUs: 1e6, endedUs: 2e6 },
+    { parameters: { lr: 0.1, kind: "c" }, result: 0.3, begunUs: 1e6, endedUs: 4e6 },
+];
+const axes = parallel.axesOf(told, "loss");
+const sharesOf = (axis) => told.map((one) => axis.shareOf(axis.of(one)));
+
+assert.deepEqual(axes.map(({ name }) => name), ["lr", "kind", "deep", "loss"]);
+assert.deepEqual(sharesOf(axes[0]).map((share) => Math.round(share * 300)), [0, 300, 200]); // logarithmic
+assert.deepEqual(sharesOf(axes[1]), [0.5, 0, 1]);
+assert.deepEqual(sharesOf(axes[2]), [0.5, null, null]); // one value alone; others have none
+assert.deepEqual(axes[1].ticks, [[0, "a"], [0.5, "b"], [1, "c"]]);
+assert.deepEqual(parallel.resultsOver(told, "minimize").map(({ seconds, isBest }) => [seconds, isBest]), [[2, true], [3, true], [4, false]]);
+assert.deepEqual(parallel.resultsOver(told, "maximize").map(({ isBest }) => isBest), [true, false, false]);
 console.log("page_test: all good");
