@@ -55,7 +55,7 @@ static const struct option_row search_options[] = {
       AT(eager) },
     { "csv", NULL, "show: as comma-separated values", option_flag, AT(csv) },
     { "svg", "FILE", "show: a picture of the trials", option_text, AT(svg) },
-    { "replace", NULL, "best: also files that edl did not put there", option_flag, AT(replace) },
+    { "replace", NULL, "best: also files that were there before", option_flag, AT(replace) },
 #define XX(name, argument, help, kind, member, key)                                                \
     { name, argument, help, kind, AT(job.member), .letter = (key) },
     JOB_OPTION_MAP(XX)
@@ -667,7 +667,7 @@ const struct verb verb_search = {
         "SPACE.yaml names parameters, the metric, a budget and a method. In COMMAND {lr} stands "
         "for the value\nof the parameter lr. Each trial is a job NAME-TRIAL; its program finds its "
         "values in EDL_TRIAL and by\nedl.trial(), and tells its metric by edl.progress().\n\n"
-        "All that a search is stands in its jobs. When edl search ends, by Ctrl-C or a closed "
+        "All that a search is stands in its jobs. When this program ends, by Ctrl-C or a closed "
         "laptop, its trials go\non; `edl search resume NAME`, on any machine, goes on with the "
         "search. stop ends its trials as well.\nshow: the trials, the best first, of\nthe newest "
         "search where no NAME is given. best: the "

@@ -39,7 +39,7 @@ static int borrow(struct search_record *record, struct edl_error *error)
         record->n_words > json_array_size(command_of(record->job))) {
         (void)edl_error_set(error, EDL_EBADSPEC, "%s of the search's jobs cannot be read",
                             SEARCH_RECORD_VARIABLE);
-        return edl_error_remedy(error, "take the version of edl that began the search");
+        return edl_error_remedy(error, "take the release of EDL that began the search");
     }
     (void)snprintf(record->name, sizeof record->name, "%s", name);
     return 0;
