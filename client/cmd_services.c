@@ -42,9 +42,20 @@ static const struct {
     { "busy_share", 100, 0, "%" },
 };
 
-static void add_figures(struct table *table, const json_t *of)
+/* Of services that tell nothing these columns would be empty. */
+static bool any_figures(const json_t *items)
 {
-    for (size_t i = 0; i < ELEMENTS(figures); i++) {
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(items, i,
+                       item) if (json_is_object(json_object_get(item, "figures"))) return true;
+    return false;
+}
+
+static void add_figures(struct table *table, const json_t *of, bool shown)
+{
+    for (size_t i = 0; shown && i < ELEMENTS(figures); i++) {
         const json_t *value = json_object_get(of, figures[i].name);
 
         if (json_is_number(value))
@@ -59,18 +70,21 @@ static struct table *table_of_processes(const json_t *answer)
 {
     static const char *const headers[] = { "PROCESS", "NODE",    "WHERE", "SINCE", "STUDENTS",
                                            "QUEUE",   "TASKS/S", "BUSY",  NULL };
-    struct table *table = table_new(headers, 0xf0);
+    static const char *const plain[] = { "PROCESS", "NODE", "WHERE", "SINCE", NULL };
+    const json_t *processes = json_object_get(answer, "processes");
+    const bool told = any_figures(processes);
+    struct table *table = table_new(told ? headers : plain, 0xf0);
     const json_t *process;
     char text[32];
     size_t i;
 
-    json_array_foreach(json_object_get(answer, "processes"), i, process)
+    json_array_foreach(processes, i, process)
     {
         table_add(table, "%s-%" PRIu64, json_text(process, "role"), json_u64(process, "index"));
         table_add(table, "%s", json_text(process, "node"));
         add_where(table, process);
         table_add(table, "%s", text_time(json_u64(process, "started_us"), text, sizeof text));
-        add_figures(table, json_object_get(process, "figures"));
+        add_figures(table, json_object_get(process, "figures"), told);
     }
     return table;
 }
@@ -79,17 +93,20 @@ static struct table *table_of_services(const json_t *answer)
 {
     static const char *const headers[] = { "SERVICE", "USER",    "SERVING", "WANT", "STUDENTS",
                                            "QUEUE",   "TASKS/S", "BUSY",    NULL };
-    struct table *table = table_new(headers, 0xfc);
+    static const char *const plain[] = { "SERVICE", "USER", "SERVING", "WANT", NULL };
+    const json_t *services = json_object_get(answer, "services");
+    const bool told = any_figures(services);
+    struct table *table = table_new(told ? headers : plain, 0xfc);
     const json_t *service;
     size_t i;
 
-    json_array_foreach(json_object_get(answer, "services"), i, service)
+    json_array_foreach(services, i, service)
     {
         table_add(table, "%s", json_text(service, "service"));
         table_add(table, "%s", json_text(service, "user"));
         table_add(table, "%" PRIu64, json_u64(service, "serving"));
         table_add(table, "%" PRIu64, json_u64(service, "want"));
-        add_figures(table, json_object_get(service, "figures"));
+        add_figures(table, json_object_get(service, "figures"), told);
     }
     return table;
 }
