@@ -44,7 +44,8 @@ figure() { edl services --json | jq -r ".services[] | select(.service == \"slow\
 told() { [ -n "$(figure told)" ]; }
 await 120 'the teacher tells of its queue' while_job slow told
 teachers 1 || fail "without a student: $(edl show slow)"
-edl why slow | grep -q '0.0 tasks wait for each trainer' || fail "edl why slow: $(edl why slow)"
+idles() { edl why slow | grep -q '0.0 tasks wait for each trainer'; }
+await 120 'edl why says that it idles' while_job slow idles
 
 # the queue grows, and they with it
 edl submit --name student --cpu 0.1 "${with[@]}" -- python3 student.py >/dev/null

@@ -6,6 +6,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/core/core.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/job_names.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -491,12 +492,23 @@ static void wait_service(struct live *live, json_int_t after, struct reply *repl
     reply_clear(&health);
 }
 
+/* A service that tells of no queue in its first seconds takes the room that there is. */
+static void tell_no_queue(struct live *live)
+{
+    struct instant later = clock_instant();
+
+    later.now_us += BACKLOG_HOLD_US + 2 * BACKLOG_LOOK_US;
+    cluster_tick(live->scheduler->cluster, later);
+    turn(live);
+}
+
 /* A service that grew to n1 and n2. */
 static void serve(struct live *live, const char *document)
 {
     join(live, "n1", "10.0.0.1", 1000);
     submit(live, document);
     report(live, "n1", 0);
+    tell_no_queue(live);
     join(live, "n2", "10.0.0.2", 1000);
     report(live, "n2", 0);
 }
@@ -539,6 +551,7 @@ TEST(test_service_is_who_serves_now)
     assert_int_equal(ask_service(live, "/services/1", "n1 "), next);
     /* one more */
     wait_service(live, next, &reply);
+    tell_no_queue(live);
     join(live, "n2", "10.0.0.2", 1000);
     report(live, "n2", 0);
     live_wait(live, &reply);
@@ -630,7 +643,7 @@ TEST(test_names_of_services)
         { "/services/teachers?after=x", 400, "after" },
         { "/services", 200,
           "{\"service\":\"students.teacher\",\"job_id\":2,\"user\":\"admin\",\"serving\":1,"
-          "\"want\":1}" },
+          "\"want\":1,\"figures\":null}" },
     };
     struct live *live = *state;
     struct reply reply = { 0 };
