@@ -29,16 +29,21 @@ static int refuse(const struct invocation *invocation, const struct action *acti
     return report_error(&error);
 }
 
+static bool fits(const struct action *action, const struct option_words *given)
+{
+    size_t n = given->n_args - 1;
+
+    return streq(action->name, given->args[0]) && n >= action->n_args &&
+           n - action->n_args <= action->more_args && (given->n_rest == 0 || action->takes_command);
+}
+
 int action_run(const struct invocation *invocation, const struct action *actions, size_t n)
 {
-    const struct option_words *arguments = &invocation->arguments;
-
     for (size_t i = 0; i < n; i++) {
         struct server server;
         int status;
 
-        if (!streq(actions[i].name, arguments->args[0]) ||
-            arguments->n_args != actions[i].n_args + 1)
+        if (!fits(&actions[i], &invocation->arguments))
             continue;
         status = server_open(invocation->common, &server);
         if (status != STATUS_OK)

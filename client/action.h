@@ -2,6 +2,7 @@
 /* action.h - verbs that have actions: `edl user add ann`, `edl token list` */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct invocation;
@@ -11,6 +12,8 @@ struct action {
     const char *name;
     size_t n_args; /* behind the action's name */
     int (*run)(const struct invocation *invocation, struct server *server);
+    size_t more_args;   /* so many may follow; SIZE_MAX: any number */
+    bool takes_command; /* behind "--" */
 };
 
 /* action_run - finds the action that the first argument names, opens the server, runs it, closes

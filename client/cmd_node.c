@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "client/action.h"
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/server.h"
@@ -55,7 +56,7 @@ static void print_line(const json_t *made, bool foreground)
                     "0.0.0.0:7010 for others");
 }
 
-static int add_node(struct server *server, const struct invocation *invocation)
+static int add_node(const struct invocation *invocation, struct server *server)
 {
     const struct node_options *options = invocation->options;
     const struct option_words *given = &invocation->arguments;
@@ -101,7 +102,7 @@ static void add_row(struct table *table, const json_t *token)
     table_add(table, "%s", *used_by != '\0' ? used_by : "-");
 }
 
-static int list_tokens(struct server *server, const struct invocation *invocation)
+static int list_tokens(const struct invocation *invocation, struct server *server)
 {
     static const char *const headers[] = { "TOKEN", "STATE",   "FOR", "MADE-BY",
                                            "LEFT",  "USED-BY", NULL };
@@ -124,7 +125,7 @@ static int list_tokens(struct server *server, const struct invocation *invocatio
     return STATUS_OK;
 }
 
-static int revoke_token(struct server *server, const struct invocation *invocation)
+static int revoke_token(const struct invocation *invocation, struct server *server)
 {
     _cleanup_free_ char *id = text_url_segment(invocation->arguments.args[1]);
     _cleanup_free_ char *path = text_format("/tokens/join/%s", id);
@@ -178,62 +179,39 @@ static int change(struct server *server, const struct invocation *invocation, co
     return worst;
 }
 
-static int cordon(struct server *server, const struct invocation *invocation)
+static int cordon(const struct invocation *invocation, struct server *server)
 {
     return change(server, invocation, "cordoned");
 }
 
-static int uncordon(struct server *server, const struct invocation *invocation)
+static int uncordon(const struct invocation *invocation, struct server *server)
 {
     return change(server, invocation, "ready");
 }
 
-static int drain(struct server *server, const struct invocation *invocation)
+static int drain(const struct invocation *invocation, struct server *server)
 {
     return change(server, invocation, "draining");
 }
 
-static int take_away(struct server *server, const struct invocation *invocation)
+static int take_away(const struct invocation *invocation, struct server *server)
 {
     return change(server, invocation, NULL);
 }
 
-static const struct {
-    const char *name;
-    size_t min_args, max_args; /* with the name */
-    int (*run)(struct server *server, const struct invocation *invocation);
-} actions[] = {
-    { "add", 1, 2, add_node },
-    { "tokens", 1, 1, list_tokens },
-    { "revoke", 2, 2, revoke_token },
-    { "cordon", 2, SIZE_MAX, cordon },
-    { "uncordon", 2, SIZE_MAX, uncordon },
-    { "drain", 2, SIZE_MAX, drain },
-    { "remove", 2, SIZE_MAX, take_away },
+static const struct action actions[] = {
+    { .name = "add", .run = add_node, .more_args = 1 },
+    { .name = "tokens", .run = list_tokens },
+    { .name = "revoke", .n_args = 1, .run = revoke_token },
+    { .name = "cordon", .n_args = 1, .run = cordon, .more_args = SIZE_MAX },
+    { .name = "uncordon", .n_args = 1, .run = uncordon, .more_args = SIZE_MAX },
+    { .name = "drain", .n_args = 1, .run = drain, .more_args = SIZE_MAX },
+    { .name = "remove", .n_args = 1, .run = take_away, .more_args = SIZE_MAX },
 };
 
 static int run(const struct invocation *invocation)
 {
-    const struct option_words *given = &invocation->arguments;
-    struct edl_error error = { 0 };
-
-    for (size_t i = 0; i < ELEMENTS(actions); i++) {
-        struct server server;
-        int status;
-
-        if (!streq(given->args[0], actions[i].name) || given->n_args < actions[i].min_args ||
-            given->n_args > actions[i].max_args)
-            continue;
-        status = server_open(invocation->common, &server);
-        if (status != STATUS_OK)
-            return status;
-        status = actions[i].run(&server, invocation);
-        server_clear(&server);
-        return status;
-    }
-    (void)edl_error_set(&error, -EINVAL, "edl node %s: this is not how it is said", given->args[0]);
-    (void)edl_error_remedy(&error, "edl node %s", invocation->verb->usage);
-    return report_error(&error);
+    return action_run(invocation, actions, ELEMENTS(actions));
 }
 
 const struct verb verb_node = {

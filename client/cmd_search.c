@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "client/action.h"
 #include "client/fetch_job.h"
 #include "client/job_build.h"
 #include "client/job_input.h"
@@ -237,7 +238,7 @@ static int run_new(struct server *server, const struct invocation *invocation,
     return status;
 }
 
-static int run_search(struct server *server, const struct invocation *invocation)
+static int run_search(const struct invocation *invocation, struct server *server)
 {
     const struct search_options *options = invocation->options;
     struct search_space *space = NULL;
@@ -373,7 +374,7 @@ static int read_named(struct server *server, const struct invocation *invocation
     return status == STATUS_OK ? read_search(server, name, ret) : status;
 }
 
-static int resume(struct server *server, const struct invocation *invocation)
+static int resume(const struct invocation *invocation, struct server *server)
 {
     struct search_jobs jobs = { .n = 0 };
     int status = read_named(server, invocation, &jobs);
@@ -422,7 +423,7 @@ static void print_search(const struct invocation *invocation, const struct searc
     }
 }
 
-static int show(struct server *server, const struct invocation *invocation)
+static int show(const struct invocation *invocation, struct server *server)
 {
     const struct search_options *options = invocation->options;
     struct search_jobs jobs = { .n = 0 };
@@ -464,7 +465,7 @@ static int stop_round(struct server *server, const struct search_jobs *jobs, siz
 
 /* stop - until nothing of it goes on: an edl search that runs may have submitted one more
  * meanwhile, and ends when it sees that one was stopped */
-static int stop(struct server *server, const struct invocation *invocation)
+static int stop(const struct invocation *invocation, struct server *server)
 {
     struct search_jobs jobs = { .n = 0 };
     size_t ended = 0, left = 1;
@@ -530,7 +531,7 @@ static const struct search_job *best_job(const struct search_jobs *jobs, unsigne
     return found;
 }
 
-static int best(struct server *server, const struct invocation *invocation)
+static int best(const struct invocation *invocation, struct server *server)
 {
     struct search_jobs jobs = { .n = 0 };
     struct search_trials trials;
@@ -587,7 +588,7 @@ static void add_search(struct table *table, json_t *list, const struct search_jo
     search_trials_clear(&trials);
 }
 
-static int list(struct server *server, const struct invocation *invocation)
+static int list(const struct invocation *invocation, struct server *server)
 {
     static const char *const headers[] = { "SEARCH", "TRIALS", "UNDER-WAY", "METHOD",
                                            "BEST",   "BEGUN",  NULL };
@@ -623,38 +624,18 @@ static int list(struct server *server, const struct invocation *invocation)
     return status;
 }
 
-static const struct {
-    const char *name;
-    size_t least, most; /* words, with its own */
-    int (*run)(struct server *server, const struct invocation *invocation);
-} actions[] = {
-    { "run", 2, 2, run_search }, { "show", 1, 2, show }, { "resume", 1, 2, resume },
-    { "stop", 1, 2, stop },      { "best", 1, 2, best }, { "list", 1, 1, list },
+static const struct action actions[] = {
+    { .name = "run", .n_args = 1, .run = run_search, .takes_command = true },
+    { .name = "show", .run = show, .more_args = 1 },
+    { .name = "resume", .run = resume, .more_args = 1 },
+    { .name = "stop", .run = stop, .more_args = 1 },
+    { .name = "best", .run = best, .more_args = 1 },
+    { .name = "list", .run = list },
 };
 
 static int run(const struct invocation *invocation)
 {
-    const struct option_words *given = &invocation->arguments;
-    struct edl_error error = { 0 };
-
-    for (size_t i = 0; i < ELEMENTS(actions); i++) {
-        struct server server;
-        int status;
-
-        if (!streq(given->args[0], actions[i].name) || given->n_args < actions[i].least ||
-            given->n_args > actions[i].most || (given->n_rest > 0 && actions[i].run != run_search))
-            continue;
-        status = server_open(invocation->common, &server);
-        if (status != STATUS_OK)
-            return status;
-        status = actions[i].run(&server, invocation);
-        server_clear(&server);
-        return status;
-    }
-    (void)edl_error_set(&error, -EINVAL, "edl search %.80s: this is not how it is said",
-                        given->args[0]);
-    (void)edl_error_remedy(&error, "edl search %s", invocation->verb->usage);
-    return report_error(&error);
+    return action_run(invocation, actions, ELEMENTS(actions));
 }
 
 const struct verb verb_search = {

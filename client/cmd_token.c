@@ -130,9 +130,11 @@ static int list(const struct invocation *invocation, struct server *server)
 
 static int run(const struct invocation *invocation)
 {
-    static const struct action actions[] = { { "create", 0, create },
-                                             { "remove", 1, take_away },
-                                             { "list", 0, list } };
+    static const struct action actions[] = {
+        { .name = "create", .run = create },
+        { .name = "remove", .n_args = 1, .run = take_away },
+        { .name = "list", .run = list },
+    };
 
     return action_run(invocation, actions, ELEMENTS(actions));
 }

@@ -86,7 +86,10 @@ static int refuse_list(const struct invocation *invocation)
     return report_error(&error);
 }
 
-static const struct action actions[] = { { "add", 1, add }, { "list", 0, list } };
+static const struct action actions[] = {
+    { .name = "add", .n_args = 1, .run = add },
+    { .name = "list", .run = list },
+};
 
 static int run(const struct invocation *invocation)
 {

@@ -95,7 +95,10 @@ static int list(const struct invocation *invocation, struct server *server)
 int collection_run(const struct invocation *invocation)
 {
     static const struct action actions[] = {
-        { "add", 1, add }, { "set", 1, set }, { "remove", 1, take_away }, { "list", 0, list }
+        { .name = "add", .n_args = 1, .run = add },
+        { .name = "set", .n_args = 1, .run = set },
+        { .name = "remove", .n_args = 1, .run = take_away },
+        { .name = "list", .run = list },
     };
 
     return action_run(invocation, actions, ELEMENTS(actions));

@@ -104,10 +104,7 @@ char *search_view_command(const json_t *job)
     json_array_foreach(command, i, word)
     {
         const char *plain = json_string_value(word) != NULL ? json_string_value(word) : "";
-        bool is_plain = *plain != '\0' && plain[strspn(plain, "abcdefghijklmnopqrstuvwxyz"
-                                                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                              "0123456789_-+=./:,@%")] == '\0';
-        _cleanup_free_ char *quoted = is_plain ? xstrdup(plain) : shell_quote(plain);
+        _cleanup_free_ char *quoted = shell_word(plain);
         char *longer = text_format("%s%s%s", text, i > 0 ? " " : "", quoted);
 
         free(text);

@@ -36,7 +36,7 @@ edl search show calm --csv | head -n 1 | grep -qx 'trial,state,score,x,kind,rung
 edl search show calm --svg picture.svg
 [ "$(grep -c '<polyline' picture.svg)" = $n ] || fail "the picture has not each trial: $(cat picture.svg)"
 python3 -c 'import sys, xml.dom.minidom as dom; dom.parse(sys.argv[1])' picture.svg || fail 'the picture is no SVG'
-edl search best calm | grep -q "^command: python3 -S -E $work/trial.py $work x=0\.[0-9]* kind=b$" || fail "$(edl search best calm)"
+edl search best calm | grep -q "^command: python3 -S -E $work/trial.py $work 'x=0\.[0-9]*' 'kind=b'$" || fail "$(edl search best calm)"
 edl search list | grep -q '^calm  *14  *0  *evolution  *score ' || fail "$(edl search list)"
 edl search resume calm >run 2>&1 || fail "one that is over cannot be resumed: $(cat run)"
 [ "$(jobs_of calm)" = $n ] || fail 'a search that is over submits'
@@ -135,5 +135,5 @@ refused 'you have no search nobody' edl search show nobody
 refused 'you have several searches' edl search stop
 refused 'no absolute path' edl search run space.yaml --checkpoint here -- true '{x}'
 refused 'the command is missing' edl search run space.yaml
-refused 'not how it is said' edl search go calm
+refused 'does not know "go"' edl search go calm
 cluster_stop
