@@ -30,7 +30,7 @@ static size_t name_length(const char *text)
     return text[0] >= '0' && text[0] <= '9' ? 0 : n;
 }
 
-/* is_name_at - "{name}" begins there */
+/* name_at - the length of a name, where "{name}" begins; 0: it does not */
 static size_t name_at(const char *text)
 {
     size_t n = text[0] == '{' ? name_length(text + 1) : 0;

@@ -16,6 +16,9 @@ struct space_draft {
     uint64_t elapsed_us;
 };
 
+/* space_keep - a rule's call: the value as it stands, which is checked when all keys are there */
+int space_keep(struct document_reader *reader, const char *key, const json_t *value, void *target);
+
 /* space_refuse - EDL_EBADSPEC with remedy, at a key below the reader's place (NULL: at the place)
  */
 int space_refuse(struct document_reader *reader, const char *key, const char *remedy,

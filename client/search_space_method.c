@@ -30,13 +30,6 @@ struct method_draft {
         .max = SEARCH_PARALLEL_MAX                                                                 \
     }
 
-static int keep(struct document_reader *reader, const char *key, const json_t *value, void *target)
-{
-    (void)reader, (void)key;
-    *(const json_t **)target = value;
-    return 0;
-}
-
 static const struct document_rule plain_rules[] = { KIND };
 static const struct document_rule asha_rules[] = {
     KIND,
@@ -59,8 +52,8 @@ static const struct document_rule evolution_rules[] = {
 static const struct document_rule annealing_rules[] = {
     KIND,
     PARALLEL,
-    { .key = "temperature", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(temperature) },
-    { .key = "cooling", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(cooling) },
+    { .key = "temperature", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(temperature) },
+    { .key = "cooling", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(cooling) },
 };
 static const struct document_rule tpe_rules[] = {
     KIND,

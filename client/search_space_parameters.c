@@ -21,22 +21,15 @@ struct parameter_draft {
 
 #define AT(field) offsetof(struct parameter_draft, field)
 
-static int keep(struct document_reader *reader, const char *key, const json_t *value, void *target)
-{
-    (void)reader, (void)key;
-    *(const json_t **)target = value;
-    return 0;
-}
-
 static const struct document_rule rules[] = {
     { .key = "name", .kind = DOCUMENT_TEXT, .offset = AT(name) },
     { .key = "kind", .kind = DOCUMENT_TEXT, .offset = AT(kind) },
-    { .key = "min", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(min) },
-    { .key = "max", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(max) },
-    { .key = "log", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(log) },
-    { .key = "steps", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(steps) },
-    { .key = "values", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(values) },
-    { .key = "when", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(when) },
+    { .key = "min", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(min) },
+    { .key = "max", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(max) },
+    { .key = "log", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(log) },
+    { .key = "steps", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(steps) },
+    { .key = "values", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(values) },
+    { .key = "when", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(when) },
 };
 
 static const struct space_foreign foreign[] = {

@@ -21,7 +21,7 @@
 
 #define AT(field) offsetof(struct space_draft, field)
 
-static int keep(struct document_reader *reader, const char *key, const json_t *value, void *target)
+int space_keep(struct document_reader *reader, const char *key, const json_t *value, void *target)
 {
     (void)reader, (void)key;
     *(const json_t **)target = value;
@@ -35,7 +35,7 @@ static const struct document_rule budget_rules[] = {
       .min = 1,
       .max = SEARCH_TRIALS_MAX,
       .remedy = "a search has at most 10000 trials" },
-    { .key = "core-hours", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(core_hours) },
+    { .key = "core-hours", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(core_hours) },
     { .key = "time",
       .kind = DOCUMENT_TIME,
       .offset = AT(elapsed_us),
@@ -87,7 +87,7 @@ static const struct document_rule resource_rules[] = {
 };
 
 static const struct document_rule rules[] = {
-    { .key = "parameters", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(parameters) },
+    { .key = "parameters", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(parameters) },
     { .key = "metric", .kind = DOCUMENT_CALL, .call = read_metric_keys },
     { .key = "budget",
       .kind = DOCUMENT_NESTED,
@@ -97,7 +97,7 @@ static const struct document_rule rules[] = {
       .kind = DOCUMENT_NESTED,
       .nested = resource_rules,
       .n_nested = ELEMENTS(resource_rules) },
-    { .key = "method", .kind = DOCUMENT_CALL, .call = keep, .offset = AT(method) },
+    { .key = "method", .kind = DOCUMENT_CALL, .call = space_keep, .offset = AT(method) },
     { .key = "failures",
       .kind = DOCUMENT_INTEGER,
       .offset = AT(failures),
