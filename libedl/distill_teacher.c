@@ -65,7 +65,7 @@ void distill_teacher_free(struct edl_distill *distill, struct distill_teacher *t
     free(teacher);
 }
 
-/* drop - it is tried again, later each time; what is wrong is said once */
+/* drop - it is tried again, later each time; the reason is said once */
 static void drop(struct edl_distill *distill, struct distill_teacher *teacher, uint64_t now_us,
                  const char *why)
 {
@@ -225,19 +225,22 @@ static int meet(struct edl_distill *distill, struct distill_teacher *teacher,
                 struct edl_error *error)
 {
     struct teacher_welcome welcome = { 0 };
+    uint64_t batch;
     int r = teacher_welcome_decode(teacher->link.body, teacher->link.n_body, &welcome, error);
 
     if (r == 0)
         r = wants(distill, teacher, &welcome, error);
     if (r == 0)
         r = gives(distill, teacher, &welcome, error);
+    batch = welcome.batch;
     teacher_welcome_clear(&welcome);
     if (r < 0)
         return r;
     teacher->stage = DISTILL_READY;
     teacher->pause_us = AGAIN_FIRST_US;
     teacher->said[0] = '\0';
-    distill_teacher_came(&distill->dispatch, teacher->number, 0);
+    distill_teacher_came(&distill->dispatch, teacher->number,
+                         (batch + distill->teacher_batch - 1) / distill->teacher_batch);
     return 0;
 }
 
