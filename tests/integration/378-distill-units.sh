@@ -7,4 +7,4 @@
     exit 77
 }
 cd "$EDL_SOURCE_DIR/python"
-"$python" -W error -m unittest tests/test_distill.py tests/test_distill_balance.py
+"$python" -W error -m unittest tests/test_distill.py tests/test_distill_balance.py tests/test_distill_dispatch.py
