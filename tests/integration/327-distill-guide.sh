@@ -47,13 +47,6 @@ begin_terminal() { # FILE
 }
 terminals=''
 trap 'status=$?; set +e; kill $terminals 2>/dev/null; (exit $status); on_exit' EXIT
-shows() { # OUTPUT TEXT-FILE: each line of it
-    local line
-    while read -r line; do
-        grep -qE "$(pattern <<<"$line")" "$1" || return 1
-    done <"$2"
-}
-log_shows() { bash -e "$1" </dev/null >"$2" && shows "$2" "$3"; } # BLOCK OUTPUT TEXT-FILE
 type_in() { # MACHINE FILE
     local text=${2%.sh}.text output=$2.said
     case $1 in

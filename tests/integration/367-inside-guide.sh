@@ -48,13 +48,6 @@ cluster_start --nodes 2 --cpu 3000m
 
 # a terminal of its own stays open; as at one, Ctrl-C ends what runs there
 terminals=''
-shows() { # OUTPUT TEXT-FILE: each line of it
-    local line
-    while read -r line; do
-        grep -qE "$(pattern <<<"$line")" "$1" || return 1
-    done <"$2"
-}
-log_shows() { bash -e "$1" </dev/null >"$2" && shows "$2" "$3"; } # BLOCK OUTPUT TEXT-FILE
 settled() { # a person takes longer to type
     edl ps --json | holds 'all(.jobs[]; .state | IN("queued", "starting") | not)' || return 1
     ! edl ps --json | holds 'any(.jobs[]; .name == "stuck")' || edl logs stuck | grep -q begins

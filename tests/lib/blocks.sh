@@ -26,6 +26,15 @@ blocks() {
 # a line of a document as what grep -E finds: `...` is anything, and so is what lies between two words
 pattern() { sed -E 's/[][(){}.*+?^$|\\]/\\&/g; s/\\\.\\\.\\\./.*/g; s/ +/ .*/g'; }
 
+# a condition: each line of a text is in the output; the block is typed again, and says it
+shows() { # OUTPUT TEXT-FILE: each line of it
+    local line
+    while read -r line; do
+        grep -qE "$(pattern <<<"$line")" "$1" || return 1
+    done <"$2"
+}
+log_shows() { bash -e "$1" </dev/null >"$2" && shows "$2" "$3"; } # BLOCK OUTPUT TEXT-FILE
+
 run_blocks() {
     local block machine said=$machines/said before='' line
     for block in "$machines"/blocks/*.sh; do
