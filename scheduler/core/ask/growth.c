@@ -7,9 +7,9 @@
 
 #include "scheduler/core/base/resources.h"
 #include "scheduler/core/learn/job_learned.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/cluster.h"
 #include "scheduler/core/model/cluster_internal.h"
-#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/owner_limits.h"

@@ -15,8 +15,8 @@
  *
  * Students offer a task to each of their teachers, so the mean counts, not the sum.
  *
- * Volatile: agents tell again. A service that begins, or is found by a scheduler that begins, wants
- * what it has until it was heard. */
+ * Volatile: agents tell again. A service that begins, or is found by a scheduler that begins, keeps
+ * its size until it was heard. */
 #include "scheduler/core/model/backlog.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/backlog.h"
+#include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/states.h"
 #include "shared/job_spec.h"

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "scheduler/core/base/steps.h"
-#include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/backlog.h"
+#include "scheduler/core/model/cause.h"
 #include "scheduler/core/model/node.h"
 #include "scheduler/core/model/states.h"
 #include "shared/start_fault.h"

@@ -15,8 +15,8 @@
 #include <utlist.h>
 
 #include "scheduler/core/base/resources.h"
-#include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/backlog.h"
+#include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/groups.h"
 #include "scheduler/core/model/job_roles.h"

@@ -19,9 +19,9 @@
 #include "scheduler/core/base/task_queue_internal.h"
 #include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/learn/node_speed.h"
+#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/counts.h"
-#include "scheduler/core/model/backlog.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/node.h"
@@ -113,8 +113,8 @@ static struct policy_job giver(const struct process *process)
 }
 
 /* Within a job: the instance that loses the least. Across groups: the one with most beyond its
- * guarantee. Across the jobs of one: a service that tells of
- * its queue, then whom the policy lets give. */
+ * guarantee. Across the jobs of one: a service that tells of its queue, then the one that the
+ * policy lets give. */
 bool gives_before(const struct plan *plan, const struct process *a, const struct process *b)
 {
     struct policy_job a_job;
