@@ -13,7 +13,7 @@ struct job_options;
 struct option_words;
 struct server;
 
-/* What was typed. */
+/* The words of the command line. */
 struct place_wish {
     const char *upload; /* the folder to send; NULL: none was named */
     bool no_upload;

@@ -35,7 +35,7 @@ static bool is_under_way(const struct search_trial *trial)
     return trial->state == SEARCH_TRIAL_WAITS || trial->state == SEARCH_TRIAL_RUNS;
 }
 
-/* signed_value - the lower the better; what is not finite is the worst */
+/* signed_value - the lower the better; a value that is not finite is the worst */
 static double signed_value(const struct search_space *space, double value)
 {
     if (!isfinite(value))

@@ -19,7 +19,7 @@ enum search_trial_state {
     SEARCH_TRIAL_RUNS,
     SEARCH_TRIAL_PAUSED, /* its rung is done, and it may go on from its checkpoint */
     SEARCH_TRIAL_DONE,   /* its program ended well; on a rung below the last it may go on, too */
-    SEARCH_TRIAL_FAILED, /* on its rung; what it told on the rungs before still counts */
+    SEARCH_TRIAL_FAILED, /* on its rung; its figures of the rungs before still count */
 };
 
 /* A value of the metric, in the order of telling. */

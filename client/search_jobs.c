@@ -195,7 +195,7 @@ static double core_s_of(const json_t *job)
     return sum;
 }
 
-/* What is gathered of one trial. */
+/* The figures of one trial, from all of its jobs. */
 struct gathered {
     struct search_point *points;
     size_t n;

@@ -14,7 +14,7 @@ struct search_trial_jobs;
 struct search_trials;
 struct server;
 
-/* What was told of which job already. */
+/* The state of each job that people were told last. */
 struct search_told {
     struct search_told_job {
         uint64_t id;      /* 0: nothing */

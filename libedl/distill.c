@@ -404,8 +404,7 @@ static int turn(struct edl_distill *distill)
 
 /* ---- batches ---- */
 
-/* Teachers go on while a slow one has the oldest task: what they answer meanwhile is kept, in
- * bounds.
+/* Teachers go on while a slow one has the oldest task. Their answers are kept meanwhile, in bounds.
  */
 int edl_distill_has_room(const struct edl_distill *distill)
 {

@@ -7,8 +7,8 @@
 
 #include "shared/macro.h"
 
-#define TURN_US                                                                                    \
-    10000.0 /* from an answer until the next task is there, on a machine with much to do */
+/* From an answer until the next task is there, on a machine with much to do. */
+#define TURN_US 10000.0
 #define AHEAD_US 250000.0 /* more than that is not sent ahead to a teacher whose speed is known */
 #define TARGET_LEAST UINT64_C(2)
 #define TARGET_BATCH UINT64_C(8)
@@ -79,7 +79,7 @@ void distill_dispatch_clear(struct distill_dispatch *dispatch)
 
 /* ---- what happens ---- */
 
-/* task_wait - by number: what comes back is older than what was not asked yet */
+/* task_wait - by number: a task that comes back is older than those that nobody was asked */
 static void task_wait(struct distill_dispatch *dispatch, struct distill_task *task)
 {
     struct distill_task *last = dispatch->queue != NULL ? dispatch->queue->prev : NULL, *next;

@@ -370,7 +370,7 @@ static ssize_t take_body(struct reduction *r, unsigned rank, struct group_link *
     return group_link_body(link, to + link->n_body, link->frame.bytes - link->n_body);
 }
 
-/* read_range - of the window of a rank: what it brings to my sums, or its sums */
+/* read_range - of the window of a rank: its part of my sums, or its sums */
 static void read_range(struct reduction *r, unsigned rank, const struct group_frame *f,
                        struct group_range range)
 {

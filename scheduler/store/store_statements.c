@@ -44,8 +44,6 @@ static const char *const statement_texts[ST_N] = {
         " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
         " ON CONFLICT (name) DO UPDATE SET noted=excluded.noted, begun=?2, most_s=?3, ended_s=?4,"
         " largest=?5, unit_s=?6, resize_s=?7, fit=?8, program=?9, tries=?10",
-    /* As goodput_families_bound: the oldest of the user with the most. The last places of all lists
-     * by owner are those; what is behind the ":" of a name are digits (job_family.c). */
     [ST_AWAY_PUT] = "UPDATE away SET us = ?1",
     [ST_AWAY_ALL] = "SELECT us FROM away",
     [ST_CLOCK_PUT] = "INSERT INTO clock (id, boot_id, boot_us, real_us, elapsed_us)"
@@ -56,6 +54,8 @@ static const char *const statement_texts[ST_N] = {
     [ST_CLOCK_STEPS_DROP] = "DELETE FROM clock_step",
     [ST_CLOCK_STEP_PUT] = "INSERT INTO clock_step (id, from_us, ahead_us) VALUES (?1, ?2, ?3)",
     [ST_CLOCK_STEPS] = "SELECT from_us, ahead_us FROM clock_step ORDER BY id",
+    /* As goodput_families_bound: the oldest of the user with the most. The last places of all lists
+     * by owner are those; digits stand behind the ":" of a name (job_family.c). */
     [ST_FAMILY_TRIM] =
         "DELETE FROM family WHERE noted IN (SELECT noted FROM family ORDER BY row_number() OVER"
         " (PARTITION BY rtrim(name, '0123456789abcdef') ORDER BY noted DESC) DESC, noted"

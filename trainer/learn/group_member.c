@@ -18,8 +18,8 @@
 #include "trainer/learn/step_seed.h"
 #include "trainer/network/network.h"
 
-#define BLOCKS                                                                                     \
-    4 /* parts of the state beside slots and averages: values, touched, numbers, choices */
+/* Parts of the state beside slots and averages: values, touched, numbers, choices. */
+#define BLOCKS 4
 #define CHOICES_VERSION 1
 
 /* The state's numbers, as they go from member to member. */
