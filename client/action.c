@@ -3,7 +3,6 @@
 #include "client/action.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "client/report.h"
 #include "client/server.h"
@@ -11,21 +10,14 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-static int refuse(const struct invocation *invocation, const struct action *actions, size_t n)
+static int refuse(const struct invocation *invocation)
 {
     struct edl_error error = { 0 };
-    char list[120] = "";
 
-    for (size_t i = 0; i < n; i++) {
-        size_t used = strlen(list);
-
-        (void)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", actions[i].name);
-    }
     (void)edl_error_set(&error, -EINVAL,
-                        "edl %s does not know \"%s\", or not with so many"
-                        " arguments",
+                        "edl %s does not know \"%.80s\", or not with so many arguments",
                         invocation->verb->name, invocation->arguments.args[0]);
-    (void)edl_error_remedy(&error, "known: %s; see edl help %s", list, invocation->verb->name);
+    (void)edl_error_remedy(&error, "edl %s %s", invocation->verb->name, invocation->verb->usage);
     return report_error(&error);
 }
 
@@ -52,5 +44,5 @@ int action_run(const struct invocation *invocation, const struct action *actions
         server_clear(&server);
         return status;
     }
-    return refuse(invocation, actions, n);
+    return refuse(invocation);
 }

@@ -165,5 +165,5 @@ changed 412 DELETE /nodes/node-1 '"cordoned"'
 edl group remove vision
 edl user list | lacks vision || fail 'she is of a group that is gone'
 if edl user promote ann 2>"$work/err"; then fail 'an unknown action was taken'; fi
-grep -q 'known: add, set, remove, list' "$work/err" || fail "actions are not named: $(cat "$work/err")"
+grep -q 'try: edl user add NAME .* | set NAME .* | remove .* | list' "$work/err" || fail "actions are not named: $(cat "$work/err")"
 cluster_stop
