@@ -100,18 +100,13 @@ static bool is_record(enum effect_kind kind)
     return kind != EFFECT_ORDERS && kind != EFFECT_MEMBERSHIP && kind != EFFECT_NOTICE;
 }
 
-static int write_turn(struct store *store, const struct turn_records *records,
-                      struct edl_error *error)
+int store_write_records(struct store *store, const struct turn_records *records,
+                        struct edl_error *error)
 {
-    const struct engine_calls *calls = store->engine->calls;
     int r = 0;
 
-    if (calls->begin(store->engine) < 0)
-        return store_error(store, "writing", error);
     for (size_t i = 0; r == 0 && i < records->n_effects; i++)
         r = store_put_effect(store, &records->effects[i], error);
-    if (r == 0)
-        r = store_put_held(store, records, error);
     if (r == 0)
         r = store_put_series(store, records, error);
     for (size_t i = 0; r == 0 && i < records->n_tails; i++)
@@ -126,18 +121,38 @@ static int write_turn(struct store *store, const struct turn_records *records,
         r = store_put_notice(store, &records->notices[i], error);
     if (r == 0)
         r = store_put_tasks(store, &records->tasks, error);
-    if (r == 0 && records->clock != NULL)
-        r = store_put_clock(store, records->clock, error);
-    if (r == 0)
-        r = store_trim_events(store, records, error);
-    if (r == 0)
-        r = store_trim_archive(store, records, error);
-    if (r == 0)
-        r = store_trim_tails(store, records, error);
+    return r == 0 && records->clock != NULL ? store_put_clock(store, records->clock, error) : r;
+}
+
+int store_write_rest(struct store *store, const struct turn_rest *rest, struct edl_error *error)
+{
+    static int (*const steps[])(struct store *, const struct turn_rest *, struct edl_error *) = {
+        store_archive_jobs, store_put_held,     store_trim_answers, store_trim_audit,
+        store_trim_events,  store_trim_archive, store_trim_tails,
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+        r = steps[i](store, rest, error);
     if (r == 0)
         r = store_sweep(store, error);
+    return r < 0 ? r : store_look_at_rest(store, error);
+}
+
+static int write_turn(struct store *store, const struct turn_records *records,
+                      struct edl_error *error)
+{
+    const struct engine_calls *calls = store->engine->calls;
+    struct turn_rest rest;
+    int r;
+
+    if (calls->begin(store->engine) < 0)
+        return store_error(store, "writing", error);
+    r = store_write_records(store, records, error);
+    turn_rest_of(records, &rest);
     if (r == 0)
-        r = store_look_at_rest(store, error);
+        r = store_write_rest(store, &rest, error);
+    turn_rest_done(&rest);
     if (r == 0 && calls->commit(store->engine) < 0)
         r = store_error(store, "writing", error);
     if (r < 0)
@@ -145,17 +160,23 @@ static int write_turn(struct store *store, const struct turn_records *records,
     return r;
 }
 
-int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error)
+bool store_has_records(const struct store *store, const struct turn_records *records)
 {
-    uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
     size_t n_records = records->n_tails + records->n_answers + records->n_accounts +
                        records->n_tokens + records->tasks.n + records->tasks.dropped +
                        records->n_series + records->n_notices;
-    int r;
 
     for (size_t i = 0; i < records->n_effects; i++)
         n_records += is_record(records->effects[i].kind);
-    if (n_records == 0 && records->begun == NULL && !store->rest)
+    return n_records > 0 || records->begun != NULL || store->rest;
+}
+
+int store_commit(struct store *store, const struct turn_records *records, struct edl_error *error)
+{
+    uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
+    int r;
+
+    if (!store_has_records(store, records))
         return 0;
     r = write_turn(store, records, error);
     store->last_commit = r;

@@ -18,10 +18,16 @@ static uint64_t oldest_us(uint64_t now_wall_us)
 }
 
 /* The one that has just come may be large, and those that go small. */
-static int make_room(struct store *store, struct edl_error *error)
+int store_trim_answers(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
     int r = 0;
 
+    for (size_t i = 0; r == 0 && i < rest->n_answers; i++) {
+        store_bind_u64(store->statements[ST_ANSWER_OLD], 1, oldest_us(rest->answered_wall_us));
+        r = store_step_done(store, ST_ANSWER_OLD, error);
+    }
+    if (rest->n_answers == 0)
+        return 0;
     while (r == 0 && store_first_number_of(store, ST_ANSWER_BYTES) > STORED_ANSWERS_BYTES) {
         r = store_step_done(store, ST_ANSWER_SHARE, error);
         if (store_changes(store) == 0)
@@ -50,12 +56,7 @@ int store_put_answer(struct store *store, const struct stored_answer *answer,
     store_bind_text(statement, 6, answer->body);
     store_bind_u64(statement, 7, answer->wall_us);
     store_bind_text(statement, 8, answer->etag);
-    r = store_step_done(store, ST_ANSWER_PUT, error);
-    if (r < 0)
-        return r;
-    store_bind_u64(store->statements[ST_ANSWER_OLD], 1, oldest_us(answer->wall_us));
-    r = store_step_done(store, ST_ANSWER_OLD, error);
-    return r < 0 ? r : make_room(store, error);
+    return store_step_done(store, ST_ANSWER_PUT, error);
 }
 
 int store_find_answer(struct store *store, const char *user, const char *key, uint64_t now_wall_us,

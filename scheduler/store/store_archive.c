@@ -48,7 +48,7 @@ static int add_usage(struct store *store, const struct archived_facts *job, stru
     return store_step_done(store, ST_ARCHIVE_USAGE, error);
 }
 
-int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
+static int archive(struct store *store, uint64_t id, struct edl_error *error)
 {
     struct archived_facts job;
     int r = store_share_document(store, id, &job, error);
@@ -61,6 +61,15 @@ int store_archive_job(struct store *store, uint64_t id, struct edl_error *error)
     store_bind_u64(store->statements[ST_ARCHIVE_COUNT], 1, id);
     r = store_step_done(store, ST_ARCHIVE_COUNT, error);
     return r < 0 ? r : add_usage(store, &job, error);
+}
+
+int store_archive_jobs(struct store *store, const struct turn_rest *rest, struct edl_error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < rest->n_archived; i++)
+        r = archive(store, rest->archived[i], error);
+    return r;
 }
 
 /* 1 with the next row, good until the statement is stepped or reset; 0: there is none. */
@@ -277,7 +286,7 @@ static int drop(struct store *store, uint64_t id, struct edl_error *error)
 }
 
 /* total, bytes: as they are now. 1 with the one that is to go next; 0: none is. */
-static int next_to_drop(struct store *store, const struct turn_records *records, uint64_t total,
+static int next_to_drop(struct store *store, const struct turn_rest *rest, uint64_t total,
                         uint64_t bytes, struct candidate *ret, struct edl_error *error)
 {
     const struct store_history *keep = &store->history;
@@ -290,19 +299,18 @@ static int next_to_drop(struct store *store, const struct turn_records *records,
     if (keep->us == 0)
         return 0;
     r = oldest(store, ST_ARCHIVED_OLDEST, ret, error);
-    return r == 1 ? ret->ended_wall_us + keep->us < records->wall_us : r;
+    return r == 1 ? ret->ended_wall_us + keep->us < rest->wall_us : r;
 }
 
-int store_trim_archive(struct store *store, const struct turn_records *records,
-                       struct edl_error *error)
+int store_trim_archive(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
-    uint64_t total = store_archived_total(store) + records->n_ended;
+    uint64_t total = store_archived_total(store) + rest->n_ended;
     uint64_t begin = store_archived_bytes(store), bytes = begin;
     struct candidate job = { 0 };
     int r = 0;
 
     for (int i = 0; i < DROP_PER_TURN && begin - bytes < DROP_BYTES_PER_TURN; i++, total--) {
-        r = next_to_drop(store, records, total, bytes, &job, error);
+        r = next_to_drop(store, rest, total, bytes, &job, error);
         store->trimming = r == 1;
         if (r <= 0)
             return r;

@@ -5,9 +5,7 @@
  * transaction that changes it, so both agree after any end of the scheduler. Most saves of a
  * process change nothing of it: they cost one look at a row. */
 #include <string.h>
-#include <utlist.h>
 
-#include "scheduler/core/core.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -19,16 +17,6 @@
 struct amount {
     uint64_t processes, cpu_millicores, gpus;
 };
-
-static struct amount amount_of(const struct job *job, uint32_t role)
-{
-    uint64_t n = job->counts[role].live;
-    const struct role_spec *spec = &job->spec->roles[role];
-
-    return (struct amount){ .processes = n,
-                            .cpu_millicores = n * spec->cpu_millicores,
-                            .gpus = n * spec->gpus };
-}
 
 /* 1 with what the role held until now; 0: nothing. */
 static int held_until_now(struct store *store, uint64_t job_id, uint32_t role, struct amount *ret,
@@ -60,23 +48,23 @@ static int end_span(struct store *store, uint64_t job_id, uint32_t role, uint64_
     return store_step_done(store, ST_HELD_ADD, error);
 }
 
-static int put_role(struct store *store, const struct job *job, uint32_t role, uint64_t now_us,
+static int put_role(struct store *store, const struct role_held *held, uint64_t now_us,
                     struct edl_error *error)
 {
-    struct amount now = amount_of(job, role), before = { 0 };
+    struct amount now = { held->processes, held->cpu_millicores, held->gpus }, before = { 0 };
     enum statement which = now.processes > 0 ? ST_HELD_PUT : ST_HELD_DROP;
     struct prepared *statement = store->statements[which];
-    int r = held_until_now(store, job->id, role, &before, error);
+    int r = held_until_now(store, held->job_id, held->role, &before, error);
 
     if (r < 0 || memcmp(&now, &before, sizeof now) == 0)
         return MIN_OF(r, 0);
-    r = r == 1 ? end_span(store, job->id, role, now_us, error) : 0;
+    r = r == 1 ? end_span(store, held->job_id, held->role, now_us, error) : 0;
     if (r < 0)
         return r;
-    store_bind_u64(statement, 1, job->id);
-    store_bind_u64(statement, 2, role);
+    store_bind_u64(statement, 1, held->job_id);
+    store_bind_u64(statement, 2, held->role);
     if (which == ST_HELD_PUT) {
-        store_bind_text(statement, 3, job->user);
+        store_bind_text(statement, 3, held->user);
         store_bind_u64(statement, 4, now_us);
         store_bind_u64(statement, 5, now.processes);
         store_bind_u64(statement, 6, now.cpu_millicores);
@@ -85,20 +73,7 @@ static int put_role(struct store *store, const struct job *job, uint32_t role, u
     return store_step_done(store, which, error);
 }
 
-static int put_all(struct store *store, const struct turn_records *records, struct edl_error *error)
-{
-    const struct job *job;
-    int r = 0;
-
-    DL_FOREACH2(cluster_active_jobs(records->begun), job, active_next)
-    {
-        for (uint32_t role = 0; r == 0 && role < job->spec->n_roles; role++)
-            r = put_role(store, job, role, records->wall_us, error);
-    }
-    return r;
-}
-
-static int trim(struct store *store, const struct turn_records *records, struct edl_error *error)
+static int trim(struct store *store, uint64_t now_us, struct edl_error *error)
 {
     const struct store_history *keep = &store->history;
     struct prepared *statement = store->statements[ST_HELD_TRIM];
@@ -110,28 +85,16 @@ static int trim(struct store *store, const struct turn_records *records, struct 
                    keep->events != 0 ? MAX_OF(keep->events / EVENTS_PER_SPAN, UINT64_C(1))
                                      : (uint64_t)INT64_MAX);
     store_bind_u64(statement, 3,
-                   keep->us != 0 && keep->us < records->wall_us ? records->wall_us - keep->us : 0);
+                   keep->us != 0 && keep->us < now_us ? now_us - keep->us : 0);
     return store_step_done(store, ST_HELD_TRIM, error);
 }
 
-int store_put_held(struct store *store, const struct turn_records *records, struct edl_error *error)
+int store_put_held(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
-    const struct process *last = NULL;
     int r = 0;
 
     store->held_added = 0;
-    if (records->wall_us == 0) /* nobody says when it is */
-        return 0;
-    if (records->begun != NULL)
-        r = put_all(store, records, error);
-    for (size_t i = 0; r == 0 && i < records->n_effects; i++) {
-        const struct process *process = records->effects[i].process;
-
-        if (records->effects[i].kind != EFFECT_SAVE_PROCESS)
-            continue;
-        if (last == NULL || last->job != process->job || last->role != process->role)
-            r = put_role(store, process->job, process->role, records->wall_us, error);
-        last = process;
-    }
-    return r < 0 ? r : trim(store, records, error);
+    for (size_t i = 0; r == 0 && i < rest->n_held; i++)
+        r = put_role(store, &rest->held[i], rest->wall_us, error);
+    return r < 0 ? r : trim(store, rest->wall_us, error);
 }

@@ -76,15 +76,14 @@ uint64_t store_log_bytes(const struct store *store)
     return store_first_number_of(store, ST_TAIL_BYTES);
 }
 
-int store_trim_tails(struct store *store, const struct turn_records *records,
-                     struct edl_error *error)
+int store_trim_tails(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
     uint64_t most = store->history.log_bytes;
     int r = 0;
 
-    if (most == 0 || records->n_tails == 0)
+    if (most == 0 || rest->n_tails == 0)
         return 0;
-    for (size_t i = 0; r == 0 && i < 2 * records->n_tails + TRIM_LEAST_TAILS; i++) {
+    for (size_t i = 0; r == 0 && i < 2 * rest->n_tails + TRIM_LEAST_TAILS; i++) {
         if (store_log_bytes(store) <= most)
             return 0;
         r = store_step_done(store, ST_TAIL_TRIM, error);
@@ -92,20 +91,14 @@ int store_trim_tails(struct store *store, const struct turn_records *records,
     return r;
 }
 
-int store_trim_events(struct store *store, const struct turn_records *records,
-                      struct edl_error *error)
+int store_trim_events(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
-    uint64_t n = 0, now_us = 0, last;
+    uint64_t last;
     int r;
 
-    for (size_t i = 0; i < records->n_effects; i++)
-        if (records->effects[i].kind == EFFECT_EVENT) {
-            n++;
-            now_us = records->effects[i].wall_us;
-        }
-    if (n == 0 || (store->history.events == 0 && store->history.us == 0))
+    if (rest->n_events == 0 || (store->history.events == 0 && store->history.us == 0))
         return 0;
-    r = last_to_go(store, 2 * n + TRIM_LEAST, now_us, &last, error);
+    r = last_to_go(store, 2 * rest->n_events + TRIM_LEAST, rest->event_wall_us, &last, error);
     if (r < 0 || last == 0)
         return r;
     store_bind_u64(store->statements[ST_EVENT_TRIM], 1, last);

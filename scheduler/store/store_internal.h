@@ -10,6 +10,7 @@
 #include "scheduler/core/model/usage.h"
 #include "scheduler/store/engine.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/turn_rest.h"
 
 struct account_change;
 struct cluster;
@@ -211,6 +212,16 @@ const char *store_statement_text(enum statement which);
 /* store_prepare_all - every statement; the schema must be the newest */
 int store_prepare_all(struct store *store, struct edl_error *error);
 
+/* store_write_records - the rows of a turn, inside the caller's transaction; reads nothing: it may
+ * be recorded, to be done by another store (far/)
+ * store_write_rest - what follows from them; it reads. Both in this order */
+int store_write_records(struct store *store, const struct turn_records *records,
+                        struct edl_error *error);
+int store_write_rest(struct store *store, const struct turn_rest *rest, struct edl_error *error);
+
+/* store_has_records - there is something to write */
+bool store_has_records(const struct store *store, const struct turn_records *records);
+
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
 
@@ -221,8 +232,7 @@ int store_put_family(struct store *store, const struct job *job, struct edl_erro
 void store_load_family(struct cluster *cluster, struct prepared *statement);
 
 /* store_trim_events - after the turn's events, inside the caller's transaction: lets old ones go */
-int store_trim_events(struct store *store, const struct turn_records *records,
-                      struct edl_error *error);
+int store_trim_events(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 
 /* store_forget_job, store_forget_tasks, store_forget_process - effects; store_sweep - some rows of
  * forgotten jobs */
@@ -233,8 +243,8 @@ int store_sweep(struct store *store, struct edl_error *error);
 /* store_look_at_rest - at the end of a turn's rows: the rest for the next one */
 int store_look_at_rest(struct store *store, struct edl_error *error);
 
-/* store_archive_job - the effect; its grants are summed up by user */
-int store_archive_job(struct store *store, uint64_t id, struct edl_error *error);
+/* store_archive_jobs - behind the turn's rows; their grants are summed up by user */
+int store_archive_jobs(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 
 /* Of a job that is to be archived. */
 struct archived_facts {
@@ -251,8 +261,7 @@ int store_share_document(struct store *store, uint64_t job_id, struct archived_f
 
 /* store_put_held - after the turn's processes, inside the caller's transaction: what their jobs
  * hold now, where it is other than before; spans that are too many or too old go */
-int store_put_held(struct store *store, const struct turn_records *records,
-                   struct edl_error *error);
+int store_put_held(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 
 /* store_put_series - how some jobs went, in the place of what was stored of them */
 int store_put_series(struct store *store, const struct turn_records *records,
@@ -262,21 +271,22 @@ int store_put_series(struct store *store, const struct turn_records *records,
 uint64_t store_log_bytes(const struct store *store);
 
 /* store_trim_tails - the oldest kept ends of logs, when all of them take too much; so */
-int store_trim_tails(struct store *store, const struct turn_records *records,
-                     struct edl_error *error);
+int store_trim_tails(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 
 /* store_trim_archive - after all of the turn's rows, inside the caller's transaction: archived jobs
  * that are too many or too old begin to be deleted. After the rows, because some may be of such
  * jobs: the end of a log, which goes with them */
-int store_trim_archive(struct store *store, const struct turn_records *records,
-                       struct edl_error *error);
+int store_trim_archive(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 
-/* store_put_answer - one answer, inside the caller's transaction; old ones make room */
+/* store_put_answer - one answer, inside the caller's transaction. store_trim_answers - old ones make
+ * room */
+int store_trim_answers(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 int store_put_answer(struct store *store, const struct stored_answer *answer,
                      struct edl_error *error);
 
-/* store_put_accounts - what a turn changed, inside the caller's transaction; lines of the audit log
- * that are too many or too old go */
+/* store_put_accounts - what a turn changed, inside the caller's transaction. store_trim_audit -
+ * lines of the audit log that are too many or too old go */
+int store_trim_audit(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 int store_put_accounts(struct store *store, const struct account_change *changes, size_t n,
                        struct edl_error *error);
 /* store_put_tasks - some of a dataset that is not set yet, inside the caller's transaction */

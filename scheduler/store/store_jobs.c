@@ -252,13 +252,12 @@ int store_put_effect(struct store *store, const struct effect *effect, struct ed
         return put_array_notice(store, effect->array, error);
     case EFFECT_FORGET_NODE:
         return delete_node(store, effect->name, error);
-    case EFFECT_ARCHIVE_JOB:
-        return store_archive_job(store, effect->id, error);
     case EFFECT_FORGET_PROCESS:
         return store_forget_process(store, effect, error);
     case EFFECT_EVENT:
         return add_event(store, effect, error);
-    case EFFECT_NOTICE: /* it is a record of the turn: store_notices.c */
+    case EFFECT_ARCHIVE_JOB: /* behind all rows: store_archive.c */
+    case EFFECT_NOTICE:      /* it is a record of the turn: store_notices.c */
     case EFFECT_ORDERS:
     case EFFECT_MEMBERSHIP:
         return 0;

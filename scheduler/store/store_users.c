@@ -102,11 +102,10 @@ static int drop_group(struct store *store, const struct account_change *change,
     return store_step_done(store, ST_GROUP_DELETE, error);
 }
 
-/* The lines of a turn, counted: so many of the user who was last, so many of all. */
+/* The lines of a turn, counted: so many of the user who was last. */
 struct audit_lines {
     const char *user; /* borrowed; NULL: there is none yet */
-    uint64_t of_user, all;
-    uint64_t newest_wall_us;
+    uint64_t of_user;
 };
 
 /* count_lines - adds those of the user who was last to what its share has, and to all */
@@ -124,16 +123,16 @@ static int count_lines(struct store *store, struct audit_lines *lines, struct ed
 
 /* drop_old - lines that are too old, two at most where one came; once there are none, some time
  * goes by before the next look, as that costs half of what a line does */
-static int drop_old(struct store *store, const struct audit_lines *lines, struct edl_error *error)
+static int drop_old(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
-    uint64_t now_us = lines->newest_wall_us, keep_us = store->history.audit_us;
+    uint64_t now_us = rest->audited_wall_us, keep_us = store->history.audit_us;
     uint64_t rest_us = MIN_OF(keep_us / 2, (uint64_t)AUDIT_REST_US);
     uint64_t left_us = store->audit_rests_until_us - MIN_OF(store->audit_rests_until_us, now_us);
     int r = 0;
 
     if (left_us > 0 && left_us <= rest_us) /* more: the clock was set back, or the bound */
         return 0;
-    for (uint64_t i = 0; r == 0 && i < lines->all; i++) {
+    for (uint64_t i = 0; r == 0 && i < rest->n_audited; i++) {
         store_bind_u64(store->statements[ST_AUDIT_OLD], 1, now_us - MIN_OF(now_us, keep_us));
         r = store_step_done(store, ST_AUDIT_OLD, error);
         if (r < 0 || store_changes(store) > 0)
@@ -145,12 +144,12 @@ static int drop_old(struct store *store, const struct audit_lines *lines, struct
 }
 
 /* Two go at most where one comes: the bound is reached soon after it was lowered. */
-static int trim_audit(struct store *store, const struct audit_lines *lines, struct edl_error *error)
+int store_trim_audit(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
     const struct store_history *keep = &store->history;
-    int r = keep->audit_us != 0 ? drop_old(store, lines, error) : 0;
+    int r = keep->audit_us != 0 && rest->n_audited > 0 ? drop_old(store, rest, error) : 0;
 
-    for (uint64_t i = 0; r == 0 && keep->audit != 0 && i < lines->all; i++) {
+    for (uint64_t i = 0; r == 0 && keep->audit != 0 && i < rest->n_audited; i++) {
         if (store_first_number_of(store, ST_AUDIT_LINES) <= keep->audit)
             break;
         r = store_step_done(store, ST_AUDIT_SHARE, error);
@@ -170,8 +169,6 @@ static int add_audit(struct store *store, const struct account_change *change,
         return r;
     lines->user = change->name;
     lines->of_user++;
-    lines->all++;
-    lines->newest_wall_us = MAX_OF(lines->newest_wall_us, change->created_wall_us);
     store_bind_u64(statement, 1, change->created_wall_us);
     store_bind_text(statement, 2, change->name);
     store_bind_text(statement, 3, change->via);
@@ -197,9 +194,7 @@ int store_put_accounts(struct store *store, const struct account_change *changes
     for (size_t i = 0; r == 0 && i < n; i++)
         r = changes[i].kind == ACCOUNT_AUDIT ? add_audit(store, &changes[i], &lines, error)
                                              : puts[changes[i].kind](store, &changes[i], error);
-    if (r == 0)
-        r = count_lines(store, &lines, error);
-    return r == 0 && lines.all > 0 ? trim_audit(store, &lines, error) : r;
+    return r < 0 ? r : count_lines(store, &lines, error);
 }
 
 static int each_group(struct store *store, store_account_fn fn, void *userdata,
