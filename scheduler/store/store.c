@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/store/far/far_internal.h"
 #include "scheduler/store/store_columns.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
@@ -24,6 +25,11 @@ int store_error(struct store *store, const char *what, struct edl_error *error)
 uint64_t store_changes(struct store *store)
 {
     return store->engine->calls->changes(store->engine);
+}
+
+bool store_has_to_change(enum statement which)
+{
+    return which == ST_JOB_CHANGE;
 }
 
 int store_step_done(struct store *store, enum statement which, struct edl_error *error)
@@ -178,6 +184,8 @@ int store_commit(struct store *store, const struct turn_records *records, struct
 
     if (!store_has_records(store, records))
         return 0;
+    if (far_of(store) != NULL)
+        return far_commit(store, records, error);
     r = write_turn(store, records, error);
     store->last_commit = r;
     if (r < 0)

@@ -208,6 +208,9 @@ struct turn_records {
 };
 
 /* store_commit - a turn's effects, log tails and answers, all or nothing
+ * 0: it is stored. 1: it is in flight, of a store that is far (far/far.h): what the records borrow
+ * may change from now on, but the core stays as it is until store_on_stored's function hears how it
+ * went.
  * Task queues give up their changes (task_queue_take_changed) while it runs, so after a failure
  * memory is ahead of the disk: the caller must begin again with the state loaded from the database.
  * Blocks for one fsync; none when there is nothing to write. Errors: -ENOSPC when the disk is full,

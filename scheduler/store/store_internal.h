@@ -181,6 +181,9 @@ int store_error(struct store *store, const char *what, struct edl_error *error);
 /* store_step_done - runs a bound statement that gives no rows, and resets it */
 int store_step_done(struct store *store, enum statement which, struct edl_error *error);
 
+/* store_has_to_change - the statement is of a row that is there, and exactly one is to change */
+bool store_has_to_change(enum statement which);
+
 /* store_changes - rows that the last statement changed */
 uint64_t store_changes(struct store *store);
 
