@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/core/base/permission.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/events/lease.h"
@@ -318,5 +319,34 @@ TEST(test_without_nodes_nobody_is_waited_for)
     judge(w);
     cluster_leave(w->cluster, 60 * USEC_PER_SEC);
     assert_int_equal(w->cluster->away_us, 0);
+    world_free(w);
+}
+
+/* --- a leader that follows another --- */
+
+TEST(test_a_new_leader_waits_for_the_permission_of_the_one_before)
+{
+    struct world *w = restart();
+
+    w->cluster->config.follows_leader = true;
+    world_restart(w);
+    assert_int_equal(left_us(w, 0), 15 * USEC_PER_SEC); /* longer than 13 s of it */
+    w->cluster->config.lease_us = 42 * USEC_PER_SEC;
+    world_restart(w);
+    assert_int_equal(left_us(w, 0), 52250 * USEC_PER_MSEC); /* 8 + 42, a fiftieth, the margin */
+    w->cluster->config.follows_leader = false;
+    world_restart(w);
+    assert_int_equal(left_us(w, 0), 43250 * USEC_PER_MSEC);
+    world_free(w);
+}
+
+/* The one before may tell it until its permission ends. */
+TEST(test_a_new_leader_waits_longer_for_what_was_told)
+{
+    struct world *w = restart();
+
+    w->cluster->config.follows_leader = true;
+    leave(w);
+    assert_int_equal(left_us(w, 0), AWAY_US + PERMISSION_US + PERMISSION_US / 50);
     world_free(w);
 }

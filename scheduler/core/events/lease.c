@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <uthash.h>
 
+#include "scheduler/core/base/permission.h"
 #include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/node.h"
@@ -23,9 +24,6 @@
 #define LEASE_OF_NODE_US (5 * USEC_PER_MSEC) /* at most 800 reports a second, of all nodes */
 /* Messages in the sockets are read first: nobody is judged sooner after a standstill. */
 #define HEARING_PART_OF_LEASE 8
-/* An agent that has missed its scheduler waits seconds between two tries, and a connection to a
- * machine that was off may take as long: all of them are heard within this. */
-#define START_LEASE_US (15 * USEC_PER_SEC)
 
 static uint64_t full_lease_us(const struct cluster *cluster)
 {
@@ -34,7 +32,13 @@ static uint64_t full_lease_us(const struct cluster *cluster)
 
 static uint64_t start_lease_us(const struct cluster *cluster)
 {
-    return MAX_OF(MAX_OF(full_lease_us(cluster), START_LEASE_US), away_wait_us(cluster));
+    const struct cluster_config *config = &cluster->config;
+    uint64_t us =
+        MAX_OF(MAX_OF(full_lease_us(cluster), FIRST_LEASE_LEAST_US), away_wait_us(cluster));
+
+    if (!config->follows_leader)
+        return us;
+    return MAX_OF(us, permission_first_lease_us(config->lease_us, config->lease_margin_us));
 }
 
 void node_renew_lease(struct cluster *cluster, struct node *node, struct instant now)

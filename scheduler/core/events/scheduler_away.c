@@ -9,12 +9,11 @@
  */
 #include "scheduler/core/events/scheduler_away.h"
 
+#include "scheduler/core/base/permission.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
 #include "shared/macro.h"
-
-#define DRIFT_ONE_IN 50 /* of a node's clock, at most */
 
 static void set(struct cluster *cluster, uint64_t us)
 {
@@ -39,7 +38,10 @@ uint64_t away_wait_us(const struct cluster *cluster)
 {
     uint64_t us = cluster->away_us;
 
-    return us == 0 ? 0 : us + us / DRIFT_ONE_IN + cluster->config.lease_margin_us;
+    if (us == 0)
+        return 0;
+    return permission_wait_us(cluster->config.follows_leader ? PERMISSION_US : 0, us,
+                              cluster->config.lease_margin_us);
 }
 
 void away_settle(struct cluster *cluster)

@@ -12,6 +12,9 @@ struct cluster_config {
     uint32_t max_load_permille;
     uint64_t lease_us;        /* a node's lease; an agent stops its processes before it ends */
     uint64_t lease_margin_us; /* on top, before a silent node's work is granted again */
+    /* Another scheduler may have led before, and tell leases by its permission still: a start waits
+     * for that, too. False: only one process ever holds the state. */
+    bool follows_leader;
     uint64_t first_session;   /* sessions count from here: random, so that runs do not meet */
     uint64_t foreign_hold_us; /* foreign load that falls is believed after so long; 0: at once */
     /* Jobs that are over leave the core: when there are more, when they ended longer ago (wall
