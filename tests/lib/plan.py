@@ -188,6 +188,12 @@ class Plan:
             build_dir, needs = (self.plain, 'build-plain-tests') if prefix == PLAIN else (self.sanitized, 'build-sanitized')
             self.add(here.unit_step(name, build_dir, prefix, needs=(needs,), environment=variables(environment)))
 
+    def postgresql(self, units):
+        """Those of the unit tests that name EDL_TEST_POSTGRESQL, once more: with a server of their own."""
+        own = [name for name in units if here.POSTGRESQL in unit_source(name)]
+        if own:
+            self.add(here.postgresql_step(own, self.sanitized, needs=('build-sanitized',)))
+
     def fuzz(self, fuzz):
         self.add(*(here.fuzz_step(name, self.sanitized, needs=('build-sanitized',)) for name in fuzz))
 
@@ -259,6 +265,7 @@ def full(plan, night):
     plan.build(runs, here.fuzz_targets(), scripts)
     plan.scripts(scripts, night)
     plan.unit_tests(runs)
+    plan.postgresql(units)
     plan.lint('' if night else here.table('tests/lint/whole')[0][0])
     plan.fuzz(here.fuzz_targets())
 
@@ -286,6 +293,7 @@ def quick(plan, named):
     plan.build(runs, sorted(fuzz), scripts)
     plan.scripts(scripts)
     plan.unit_tests(runs)
+    plan.postgresql(sorted(units))
     plan.lint(change.base)
     plan.fuzz(sorted(fuzz))
 
