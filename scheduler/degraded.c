@@ -111,9 +111,10 @@ void degraded_report(struct scheduler *scheduler, struct http_request *request,
     }
     /* No version of its orders: those that it has are good, and it is not to ask for others. */
     http_reply_json(request, 200,
-                    agent_wire_add(json_pack("{s:I,s:b}", "lease_us",
-                                             (json_int_t)scheduler->options.lease_us, "stored",
-                                             0)));
+                    leadership_add(scheduler,
+                                   agent_wire_add(json_pack(
+                                       "{s:I,s:b}", "lease_us",
+                                       (json_int_t)scheduler->options.lease_us, "stored", 0))));
 }
 
 /* --- in and out --- */

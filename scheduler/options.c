@@ -207,6 +207,53 @@ static int set_log_role(const struct option_value *value, struct edl_error *erro
     return edl_error_remedy(error, "for example --log-role viewer: everybody reads all output");
 }
 
+/* The URL is in no error: a password may stand in it. */
+static int set_store(const struct option_value *value, struct edl_error *error)
+{
+    const char *text = value->text;
+
+    if (streq(text, "sqlite") || (store_url_is_known(text) && strlen(text) < STORE_URL_MAX)) {
+        (void)snprintf(value->field, STORE_URL_MAX, "%s", streq(text, "sqlite") ? "" : text);
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL,
+                        "it is neither sqlite nor the URL of a PostgreSQL database");
+    return edl_error_remedy(error, "for example --store postgresql://edl@db.example/edl");
+}
+
+/* It stands in tables, metrics and one header. */
+static int set_scheduler_name(const struct option_value *value, struct edl_error *error)
+{
+    const char *text = value->text;
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "0123456789-_.");
+
+    if (length > 0 && length <= SCHEDULER_NAME_MAX && text[length] == '\0') {
+        (void)snprintf(value->field, SCHEDULER_NAME_MAX + 1, "%s", text);
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "%.100s is no name of up to %d letters, digits, -, _ and .",
+                        text, SCHEDULER_NAME_MAX);
+    return edl_error_remedy(error, "for example --scheduler-name n2");
+}
+
+static int set_address(const struct option_value *value, struct edl_error *error)
+{
+    const char *text = value->text;
+    bool secure = strncmp(text, "https://", strlen("https://")) == 0;
+    const char *host = text + strlen(secure ? "https://" : "http://");
+
+    if ((secure || strncmp(text, "http://", strlen("http://")) == 0) && *host != '\0' &&
+        strlen(text) < SCHEDULER_ADDRESS_MAX &&
+        strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.:[]") ==
+            strlen(host)) {
+        (void)snprintf(value->field, SCHEDULER_ADDRESS_MAX, "%s", text);
+        return 0;
+    }
+    (void)edl_error_set(error, -EINVAL, "%.100s is no address such as https://HOST:PORT", text);
+    return edl_error_remedy(error, "for example --address https://n2.example.org:7010");
+}
+
 /* An option of an earlier version: nothing comes of its value, and the log tells of it. */
 static int set_gone(const struct option_value *value, struct edl_error *error)
 {
@@ -228,6 +275,14 @@ static const struct option_row rows[] = {
       .use = OPTION_ONCE },
     { "state-dir", "DIR", "database and tokens (made with mode 0700)", option_path, OPTION_AT_START,
       AT(state_dir) },
+    { "store", "URL",
+      "where the state is kept: postgresql://... of a database that several\n"
+      "schedulers share (default sqlite: in DIR)",
+      set_store, OPTION_AT_START, AT(store) },
+    { "scheduler-name", "NAME", "of this scheduler among those (default: the host's name)",
+      set_scheduler_name, OPTION_AT_START, AT(scheduler_name) },
+    { "address", "URL", "how others reach this scheduler (default: as it listens)", set_address,
+      OPTION_AT_START, AT(address) },
     { "listen", "ADDRESS:PORT", "with TLS unless it is loopback; port 0 takes any", add_listen,
       OPTION_AT_START, AT(listen), .count = OPTION_LIST },
     { "listen", "unix:/PATH[,mode=0660]", "may be given more than once (default 127.0.0.1:7010)",
@@ -377,6 +432,19 @@ static int finish(struct scheduler_options *options, struct edl_error *error)
     return 0;
 }
 
+/* keep_text - what a log may say of a setting */
+static void keep_text(struct scheduler_options *options, size_t i, const char *text)
+{
+    char shown[STORE_URL_MAX];
+
+    if (rows[i].kind == set_store) {
+        store_url_without_password(text, shown);
+        text = shown;
+    }
+    (void)snprintf(options->given[i], sizeof options->given[i], "%.*s", SETTING_TEXT_BYTES - 1,
+                   text);
+}
+
 int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *ret_done,
                   struct edl_error *error)
 {
@@ -395,7 +463,7 @@ int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *re
         r = finish(&options, error);
     for (size_t i = 0; i < ELEMENTS(rows); i++)
         if (given.text[i] != NULL)
-            (void)snprintf(options.given[i], sizeof options.given[i], "%s", given.text[i]);
+            keep_text(&options, i, given.text[i]);
     options_given_done(&given);
     if (r == 0)
         *ret = options;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "scheduler/core/model/holdings.h"
+#include "scheduler/leadership/store_url.h"
 #include "scheduler/workspaces/datasets.h"
 #include "scheduler/calls/listen_spec.h"
 #include "scheduler/accounts/users.h"
@@ -21,13 +22,18 @@ struct policy;
 
 #define SERVER_NAMES_MAX 16
 #define SERVER_NAME_BYTES 254 /* with the NUL */
-#define SETTINGS_MAX 56
+#define SETTINGS_MAX 60
 #define SETTING_TEXT_BYTES 64
+#define SCHEDULER_NAME_MAX 63
+#define SCHEDULER_ADDRESS_MAX 160 /* with the NUL */
 
 struct scheduler_options {
     char state_dir[4096 - 64]; /* room for a file name behind it */
     char port_file[4096];
-    char restore_file[4096]; /* not to run, but to restore this backup; "" to run */
+    char restore_file[4096];   /* not to run, but to restore this backup; "" to run */
+    char store[STORE_URL_MAX]; /* a secret may be in it; "": the database of the state directory */
+    char scheduler_name[SCHEDULER_NAME_MAX + 1]; /* among those of one database; "": the host's */
+    char address[SCHEDULER_ADDRESS_MAX];         /* how others reach this one; "": as it listens */
     struct listen_spec listen[LISTEN_MAX];
     size_t n_listen;
     char names[SERVER_NAMES_MAX][SERVER_NAME_BYTES]; /* names by which nodes reach this machine */

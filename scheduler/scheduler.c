@@ -167,6 +167,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = listeners_open(scheduler, error);
     if (r == 0)
+        leadership_init(scheduler);
+    if (r == 0)
         r = renewal_init(scheduler, error);
     if (r == 0)
         r = pulse_init(scheduler, error);

@@ -25,6 +25,7 @@
 #include "scheduler/degraded.h"
 #include "scheduler/history/job_series.h"
 #include "scheduler/history/reads.h"
+#include "scheduler/leadership/leadership.h"
 #include "scheduler/metrics.h"
 #include "scheduler/nodes/file_reads.h"
 #include "scheduler/nodes/leaving.h"
@@ -70,6 +71,7 @@ struct scheduler {
     struct cluster *cluster;    /* owned */
     struct cluster *archived;   /* owned; the job that was read back last; NULL: none (archive.h) */
     struct listeners listeners;
+    struct leadership leadership; /* whether this one leads */
     struct join_tokens join_tokens;
     struct denials denials;
     struct log_hub *logs;                    /* owned */

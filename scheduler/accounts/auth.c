@@ -637,6 +637,9 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
 
     if (scheduler->failed)
         return edl_error_set(error, -EAGAIN, "the scheduler is restarting");
+    r = leadership_check(scheduler, request, route, error);
+    if (r < 0)
+        return r;
     if ((route->flags & ROUTE_PUBLIC) != 0)
         return 0;
     r = refuse_job(request, error);

@@ -14,8 +14,7 @@
 
 void api_healthz(struct http_request *request, void *userdata)
 {
-    (void)userdata;
-    http_reply_json(request, 200, json_pack("{s:s}", "status", "ok"));
+    http_reply_json(request, 200, leadership_health(userdata));
 }
 
 void api_readyz(struct http_request *request, void *userdata)

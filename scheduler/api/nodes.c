@@ -184,6 +184,7 @@ void api_node_join(struct http_request *request, void *userdata)
         connection_owner_joined(request, join.node->name);
         answer = agent_wire_add(json_pack("{s:s,s:I}", "node", join.node->name, "lease_us",
                                           (json_int_t)scheduler->options.lease_us));
+        answer = leadership_add(scheduler, answer);
         if (join.made_here)
             (void)json_object_set_new(answer, "credential", json_string(join.credential));
         if (join.again)
@@ -360,7 +361,7 @@ static json_t *build_report(struct scheduler *scheduler, const char *key, uint64
                        "orders_version", (json_int_t)node->orders_version);
     if (node->start_session != 0) /* until it repeats it, who knows whether it hears us */
         (void)json_object_set_new(answer, "session", json_integer((json_int_t)node->start_session));
-    return agent_wire_add(answer);
+    return leadership_add(scheduler, agent_wire_add(answer));
 }
 
 /* A report of another boot is to come once more, with a number that only the node that runs now can
@@ -398,6 +399,14 @@ static void reply_report(struct scheduler *scheduler, struct http_request *reque
         held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
 }
 
+/* read_term - the highest that its agent knows; 0: none */
+static int read_term(const json_t *body, uint64_t *ret, struct edl_error *error)
+{
+    struct body_field may = { .object = body, .at = "" };
+
+    return body_u64(&may, "term", INT64_MAX, ret, error);
+}
+
 void api_node_report(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -408,6 +417,7 @@ void api_node_report(struct http_request *request, void *userdata)
     _cleanup_free_ uint16_t *ports = NULL;
     struct machine *machine = NULL;
     char topic[TOPIC_MAX];
+    uint64_t term = 0;
     json_t *body = NULL;
     bool heard;
     int r;
@@ -418,6 +428,12 @@ void api_node_report(struct http_request *request, void *userdata)
     r = body_object(request, &body, &error);
     if (r == 0)
         r = check_wire(body, &error);
+    if (r == 0)
+        r = read_term(body, &term, &error);
+    if (r == 0 && !leadership_hear(scheduler, request, node->name, term)) {
+        json_decref(body);
+        return;
+    }
     if (r == 0)
         r = read_report(body, &report, &list, &ports, &error);
     if (r == 0)

@@ -25,7 +25,7 @@ static json_t *orders_of(const struct scheduler *scheduler, const struct node *n
 
     file_reads_order(scheduler, node->name, orders);
     sessions_order(scheduler, node->name, orders);
-    return orders;
+    return leadership_add(scheduler, orders);
 }
 
 static json_t *build_orders(struct scheduler *scheduler, const char *key, uint64_t id)

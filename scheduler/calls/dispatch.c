@@ -275,7 +275,8 @@ static bool serve_one(struct scheduler *scheduler, enum dispatch_tier tier, unsi
         return item != NULL;
     }
     request = take(scheduler, tier, classes, &since_us);
-    if (request != NULL && may(scheduler, request))
+    if (request != NULL && leadership_serves(scheduler, request, http_request_route(request)) &&
+        may(scheduler, request))
         handle(scheduler, request, tier, since_us);
     return request != NULL;
 }
@@ -433,6 +434,8 @@ static void dispatch_since(struct scheduler *scheduler, struct http_request *req
         refuse(request);
         return;
     }
+    if (!leadership_serves(scheduler, request, route)) /* its headers came before that, too */
+        return;
     if (!may(scheduler, request))
         return;
     tier = tier_of(scheduler, request, route, name);

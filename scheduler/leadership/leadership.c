@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leadership.c - see leadership.h */
+#include "scheduler/leadership/leadership.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "scheduler/accounts/auth.h"
+#include "scheduler/api/api.h"
+#include "scheduler/scheduler.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/http_server.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+/* A report that tells of a higher term ends a term so often at most: the database is asked then,
+ * and what it says counts for so long. */
+#define WORD_COUNTS_EVERY_US (60 * USEC_PER_SEC)
+
+const char *leadership_role_to_string(enum leadership_role role)
+{
+    static const char *const names[] = { "alone", "standby", "leader", "away" };
+
+    return names[role];
+}
+
+void leadership_init(struct scheduler *scheduler)
+{
+    struct leadership *leadership = &scheduler->leadership;
+    const struct scheduler_options *options = &scheduler->options;
+    struct scheduler_peer *self = &leadership->self;
+
+    leadership->role = options->store[0] == '\0' ? ROLE_ALONE : ROLE_STANDBY;
+    (void)snprintf(self->name, sizeof self->name, "%s", options->scheduler_name);
+    if (self->name[0] == '\0' && gethostname(self->name, sizeof self->name) == -1)
+        (void)snprintf(self->name, sizeof self->name, "scheduler");
+    self->name[sizeof self->name - 1] = '\0';
+    (void)snprintf(self->address, sizeof self->address, "%s",
+                   options->address[0] != '\0' ? options->address : scheduler->listeners.url);
+}
+
+/* --- the permission --- */
+
+bool leadership_may_lease(const struct scheduler *scheduler)
+{
+    const struct leadership *leadership = &scheduler->leadership;
+
+    return leadership->role == ROLE_ALONE ||
+           permission_holds(&leadership->permission, clock_read_us(CLOCK_BOOTTIME));
+}
+
+void leadership_stored(struct scheduler *scheduler, uint64_t sent_us)
+{
+    if (scheduler->leadership.role != ROLE_ALONE)
+        permission_stored(&scheduler->leadership.permission, sent_us);
+}
+
+/* --- what is answered --- */
+
+static bool is_served(const struct scheduler *scheduler, const struct http_route *route)
+{
+    bool public = (route->flags & ROUTE_PUBLIC) != 0 && streq(route->method, "GET");
+
+    switch (scheduler->leadership.role) {
+    case ROLE_ALONE:
+        return true;
+    case ROLE_LEADER:
+        return route->handler != api_node_report || leadership_may_lease(scheduler);
+    case ROLE_STANDBY:
+        return public;
+    case ROLE_AWAY:
+        return public || (route->handler == api_node_report && leadership_may_lease(scheduler));
+    }
+    return false;
+}
+
+static int refuse(const struct scheduler *scheduler, struct http_request *request,
+                  struct edl_error *error)
+{
+    const struct leadership *leadership = &scheduler->leadership;
+    const struct scheduler_peer *leader = &leadership->leader;
+
+    if (leadership->role == ROLE_STANDBY)
+        (void)edl_error_set(error, -EAGAIN, "scheduler %s is a standby", leadership->self.name);
+    else
+        (void)edl_error_set(error, -EAGAIN, "scheduler %s does not lead now",
+                            leadership->self.name);
+    if (leader->name[0] == '\0' || streq(leader->name, leadership->self.name))
+        return edl_error_remedy(error, "ask again: one of the cluster's schedulers leads soon");
+    if (leader->address[0] == '\0')
+        return edl_error_remedy(error, "ask %s, which leads", leader->name);
+    http_reply_header(request, "EDL-Leader", leader->address);
+    return edl_error_remedy(error, "ask %s, which leads: edl --server %s%s", leader->name,
+                            leader->address,
+                            http_request_peer_fd(request) >= 0 ? ", with a token" : "");
+}
+
+int leadership_check(const struct scheduler *scheduler, struct http_request *request,
+                     const struct http_route *route, struct edl_error *error)
+{
+    return is_served(scheduler, route) ? 0 : refuse(scheduler, request, error);
+}
+
+bool leadership_serves(const struct scheduler *scheduler, struct http_request *request,
+                       const struct http_route *route)
+{
+    struct edl_error error = { 0 };
+
+    if (leadership_check(scheduler, request, route, &error) == 0)
+        return true;
+    http_reply_error(request, &error);
+    return false;
+}
+
+/* --- the end of a term --- */
+
+void leadership_lost(struct scheduler *scheduler, const struct edl_error *error)
+{
+    struct leadership *leadership = &scheduler->leadership;
+
+    if (leadership->role != ROLE_LEADER)
+        return;
+    leadership->role = ROLE_AWAY;
+    log_warning("term %" PRIu64 " of scheduler %s has ended: %s", leadership->term,
+                leadership->self.name, error->text);
+    (void)sd_notifyf(0, "STATUS=Term %" PRIu64 " has ended: %s", leadership->term, error->text);
+}
+
+/* Nothing that an agent says may keep a leader from leading for long. */
+static bool counts(const struct leadership *leadership, uint64_t term)
+{
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    return leadership->role != ROLE_ALONE && term > leadership->term &&
+           (leadership->ended_by_word_us == 0 ||
+            now_us - leadership->ended_by_word_us >= WORD_COUNTS_EVERY_US);
+}
+
+bool leadership_hear(struct scheduler *scheduler, struct http_request *request, const char *node,
+                     uint64_t term)
+{
+    struct leadership *leadership = &scheduler->leadership;
+    struct edl_error error = { 0 };
+
+    if (!counts(leadership, term))
+        return true;
+    leadership->ended_by_word_us = clock_read_us(CLOCK_BOOTTIME);
+    leadership->permission = (struct permission){ 0 };
+    (void)edl_error_set(&error, -ESTALE, "node %s knows of term %" PRIu64, node, term);
+    leadership_lost(scheduler, &error);
+    return leadership_serves(scheduler, request, http_request_route(request));
+}
+
+/* --- what is told --- */
+
+json_t *leadership_add(const struct scheduler *scheduler, json_t *object)
+{
+    const struct leadership *leadership = &scheduler->leadership;
+    json_t *servers;
+
+    if (leadership->role == ROLE_ALONE)
+        return object;
+    (void)json_object_set_new(object, "term", json_integer((json_int_t)leadership->term));
+    servers = json_array();
+    if (leadership->self.address[0] != '\0')
+        (void)json_array_append_new(servers, json_string(leadership->self.address));
+    for (size_t i = 0; i < leadership->n_others; i++)
+        if (leadership->others[i].address[0] != '\0')
+            (void)json_array_append_new(servers, json_string(leadership->others[i].address));
+    (void)json_object_set_new(object, "servers", servers);
+    return object;
+}
+
+json_t *leadership_health(const struct scheduler *scheduler)
+{
+    const struct leadership *leadership = &scheduler->leadership;
+    bool leads = leadership->role == ROLE_LEADER;
+    const char *address = leads ? leadership->self.address : leadership->leader.address;
+    uint64_t term = leads ? leadership->term : leadership->leader_term;
+    json_t *health = json_pack("{s:s}", "status", "ok");
+
+    if (leadership->role == ROLE_ALONE)
+        return health;
+    (void)json_object_set_new(health, "role",
+                              json_string(leadership_role_to_string(leadership->role)));
+    if (address[0] != '\0')
+        (void)json_object_set_new(health, "leader", json_string(address));
+    if (term != 0)
+        (void)json_object_set_new(health, "term", json_integer((json_int_t)term));
+    return health;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_leadership.c - what a scheduler answers in each role, its permission, and the URL of its
+ * database as people see it */
+#include "tests/unit/live_scheduler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/leadership/leadership.h"
+#include "scheduler/leadership/store_url.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+#include "tests/unit/test.h"
+
+#define OFFER                                                                                      \
+    "\"address\":\"10.0.0.7\",\"cpu_millicores\":4000,\"memory_bytes\":4294967296,\"gpus\":0,"     \
+    "\"port_first\":20000,\"port_last\":20099"
+#define REPORT(more_) "{\"boot_id\":\"b1\",\"sent_us\":1,\"processes\":[]," more_ OFFER "}"
+#define ELSEWHERE "https://n2.example:7010"
+
+TEST_EACH(live_setup, live_teardown);
+
+static void ask(struct live *live, unsigned status, const char *method, const char *path,
+                const char *body, struct reply *reply)
+{
+    if (live_ask(live, method, path, NULL, body, reply) != status)
+        fail_msg("%s %s: %u, %s", method, path, reply->status, reply->body);
+}
+
+/* As if the database had told so. */
+static void play(struct live *live, enum leadership_role role, uint64_t term)
+{
+    struct leadership *leadership = &live->scheduler->leadership;
+
+    leadership->role = role;
+    leadership->term = term;
+    (void)snprintf(leadership->self.name, sizeof leadership->self.name, "n1");
+    (void)snprintf(leadership->leader.name, sizeof leadership->leader.name, "n2");
+    (void)snprintf(leadership->leader.address, sizeof leadership->leader.address, ELSEWHERE);
+    leadership->leader_term = 7;
+    leadership->others[0] = leadership->leader;
+    leadership->n_others = 1;
+}
+
+static void allow(struct live *live)
+{
+    leadership_stored(live->scheduler, clock_read_us(CLOCK_BOOTTIME));
+}
+
+static void join(struct live *live, struct reply *reply)
+{
+    ask(live, 201, "POST", "/nodes/join", "{\"node\":\"n1\"," OFFER "}", reply);
+}
+
+/* The calls of a node come with its credential. */
+static unsigned report(struct live *live, const char *credential, const char *body,
+                       struct reply *reply)
+{
+    reply_clear(reply);
+    live_send_as(live, credential, "POST", "/nodes/n1/report", NULL, body, reply);
+    live_wait(live, reply);
+    return reply->status;
+}
+
+TEST(test_one_that_is_alone_tells_of_no_term)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    join(live, &reply);
+    assert_null(json_object_get(reply.json, "term"));
+    assert_null(json_object_get(reply.json, "servers"));
+    ask(live, 200, "GET", "/healthz", NULL, &reply);
+    assert_string_equal(reply.body, "{\"status\":\"ok\"}");
+    assert_true(leadership_may_lease(live->scheduler));
+    reply_clear(&reply);
+}
+
+TEST(test_a_standby_names_the_leader)
+{
+    static const struct {
+        const char *method, *path;
+        unsigned status;
+    } calls[] = {
+        { "GET", "/healthz", 200 },
+        { "GET", "/version", 200 },
+        { "GET", "/openapi.json", 200 },
+        { "GET", "/", 200 },
+        { "GET", "/jobs", 503 },
+        { "GET", "/nodes", 503 },
+        { "POST", "/jobs", 503 },
+        { "POST", "/nodes/join", 503 },
+        { "DELETE", "/jobs/1", 503 },
+        { "GET", "/events", 503 },
+        { "POST", "/nodes/n1/report", 503 },
+    };
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    play(live, ROLE_STANDBY, 0);
+    allow(live); /* and yet it tells no lease: it knows no node */
+    for (size_t i = 0; i < ELEMENTS(calls); i++) {
+        ask(live, calls[i].status, calls[i].method, calls[i].path,
+            streq(calls[i].method, "POST") ? "{}" : NULL, &reply);
+        if (calls[i].status != 503)
+            continue;
+        assert_int_equal(reply.retry_after_s, 1);
+        assert_non_null(strstr(reply.error.remedy, ELSEWHERE));
+    }
+    ask(live, 200, "GET", "/healthz", NULL, &reply);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "role")), "standby");
+    assert_string_equal(json_string_value(json_object_get(reply.json, "leader")), ELSEWHERE);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "term")), 7);
+    /* Nobody's credential is looked at: it knows none. */
+    live->token = "0000";
+    ask(live, 503, "GET", "/jobs", NULL, &reply);
+    reply_clear(&reply);
+}
+
+TEST(test_a_leader_tells_its_term_and_all_addresses)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char *credential;
+    json_t *servers;
+
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    join(live, &reply);
+    credential = strdup(json_string_value(json_object_get(reply.json, "credential")));
+    assert_int_equal(report(live, credential, REPORT("\"term\":8,"), &reply), 200);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "term")), 8);
+    servers = json_object_get(reply.json, "servers");
+    assert_int_equal(json_array_size(servers), 2);
+    assert_string_equal(json_string_value(json_array_get(servers, 1)), ELSEWHERE);
+    reply_clear(&reply);
+    free(credential);
+}
+
+/* The clock is looked at when the answer is made. */
+TEST(test_a_lease_needs_the_permission)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char *credential;
+
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    join(live, &reply);
+    credential = strdup(json_string_value(json_object_get(reply.json, "credential")));
+    assert_int_equal(report(live, credential, REPORT(""), &reply), 200);
+    live->scheduler->leadership.permission.until_us = clock_read_us(CLOCK_BOOTTIME);
+    assert_int_equal(report(live, credential, REPORT(""), &reply), 503);
+    assert_null(json_object_get(reply.json, "lease_us"));
+    allow(live);
+    assert_int_equal(report(live, credential, REPORT(""), &reply), 200);
+    reply_clear(&reply);
+    free(credential);
+}
+
+TEST(test_a_higher_term_ends_ones_own)
+{
+    struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
+    struct reply reply = { 0 };
+    char *credential;
+
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    join(live, &reply);
+    credential = strdup(json_string_value(json_object_get(reply.json, "credential")));
+    assert_int_equal(report(live, credential, REPORT("\"term\":9,"), &reply), 503);
+    assert_int_equal(leadership->role, ROLE_AWAY);
+    assert_false(leadership_may_lease(live->scheduler));
+    ask(live, 503, "GET", "/jobs", NULL, &reply);
+    ask(live, 200, "GET", "/version", NULL, &reply);
+    /* The database has said since that no such term is: the node's word keeps nobody from leading.
+     */
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    assert_int_equal(report(live, credential, REPORT("\"term\":99,"), &reply), 200);
+    assert_int_equal(leadership->role, ROLE_LEADER);
+    reply_clear(&reply);
+    free(credential);
+}
+
+TEST_PLAIN(test_the_password_of_a_url_goes_to_nobody)
+{
+    static const struct {
+        const char *url, *shown;
+    } rows[] = {
+        { "postgresql://edl@db1/edl", "postgresql://edl@db1/edl" },
+        { "postgresql:///edl", "postgresql:///edl" },
+        { "postgresql://edl:secret@db1/edl", "postgresql://edl@db1/edl" },
+        { "postgresql://edl:secret@db1:5433,db2:5434/edl?target_session_attrs=read-write",
+          "postgresql://edl@db1:5433,db2:5434/edl?target_session_attrs=read-write" },
+        { "postgresql://db1/edl?user=edl&password=secret&sslmode=require",
+          "postgresql://db1/edl?user=edl&sslmode=require" },
+        { "postgresql:///edl?password=secret", "postgresql:///edl" },
+        { "postgresql:///edl?host=/run&sslpassword=secret", "postgresql:///edl?host=/run" },
+        { "postgresql://edl:se/cr@et@db1/edl", "postgresql://edl@db1/edl" },
+        { "postgresql://db1:5432/edl?user=a@b", "postgresql://db1:5432/edl?user=a@b" },
+        { "postgresql://edl:s:e?cret@db1/edl", "postgresql://edl@db1/edl" },
+    };
+    char shown[STORE_URL_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        store_url_without_password(rows[i].url, shown);
+        assert_string_equal(shown, rows[i].shown);
+        assert_int_equal(store_url_has_password(rows[i].url), !streq(rows[i].url, rows[i].shown));
+    }
+}
+
+/* Neither an error nor what a reload tells has the password in it. */
+TEST_PLAIN(test_the_options_of_a_shared_database)
+{
+    static const struct {
+        const char *option, *value;
+        bool good;
+    } rows[] = {
+        { "--store", "postgresql://edl:secret@db1/edl", true },
+        { "--store", "sqlite", true },
+        { "--store", "mysql://edl:secret@db1/edl", false },
+        { "--store", "edl:secret", false },
+        { "--scheduler-name", "n-2.example", true },
+        { "--scheduler-name", "", false },
+        { "--scheduler-name", "a b", false },
+        { "--address", "https://n2.example:7010", true },
+        { "--address", "http://127.0.0.1:7010", true },
+        { "--address", "n2:7010", false },
+        { "--address", "https://", false },
+        { "--address", "https://n2:7010/x", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        const char *argv[] = { "edl-scheduler", "--conf",      "",  "--state-dir", "/x",
+                               rows[i].option,  rows[i].value, NULL };
+        struct scheduler_options options;
+        struct edl_error error = { 0 };
+        bool done;
+        int r = options_parse((int)ELEMENTS(argv) - 1, (char **)(uintptr_t)argv, &options, &done,
+                              &error);
+
+        assert_int_equal(r == 0, rows[i].good);
+        assert_null(strstr(error.text, "secret"));
+        assert_null(strstr(error.remedy, "secret"));
+        for (size_t k = 0; r == 0 && k < SETTINGS_MAX; k++)
+            assert_null(strstr(options.given[k], "secret"));
+        if (r == 0 && streq(rows[i].value, "sqlite"))
+            assert_string_equal(options.store, "");
+    }
+}
