@@ -21,6 +21,7 @@
 
 #include "scheduler/api/forecast.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/core/events/lease.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
@@ -33,6 +34,7 @@
 #define DELAY_MOST_US (60 * USEC_PER_SEC)
 #define ROOM_MIN_BYTES (UINT64_C(1) << 20) /* a few hundred turns */
 #define RETRY_AFTER_S "5"
+#define RETRY_AWAY_S "1"
 
 static const struct {
     int code;
@@ -69,6 +71,12 @@ int degraded_error(const struct scheduler *scheduler, struct edl_error *error)
 {
     const char *dir = scheduler->options.state_dir;
 
+    if (scheduler->degraded.away) {
+        (void)edl_error_set(error, -EAGAIN, "this scheduler does not lead: %.200s",
+                            scheduler->degraded.why.text);
+        (void)edl_error_remedy(error, "ask again in a moment; it goes on by itself");
+        return -EAGAIN;
+    }
     (void)edl_error_set(error, -ENOSPC,
                         "nothing can be stored in %.120s (%" PRIu64 " bytes free): %.160s", dir,
                         room_bytes(scheduler), scheduler->degraded.why.text);
@@ -87,15 +95,20 @@ void degraded_refuse(const struct scheduler *scheduler, struct http_request *req
     struct edl_error error = { 0 };
 
     (void)degraded_error(scheduler, &error);
-    http_reply_header(request, "Retry-After", RETRY_AFTER_S);
+    http_reply_header(request, "Retry-After",
+                      scheduler->degraded.away ? RETRY_AWAY_S : RETRY_AFTER_S);
     http_reply_error(request, &error);
 }
 
-bool degraded_serves(const struct http_request *request, const struct http_route *route)
+bool degraded_serves(const struct scheduler *scheduler, const struct http_request *request,
+                     const struct http_route *route)
 {
     struct edl_error error = { 0 };
     bool dry_run = false;
 
+    if (scheduler->degraded.away)
+        return (streq(route->method, "GET") && (route->flags & ROUTE_PUBLIC) != 0) ||
+               ((route->flags & ROUTE_FIRST) != 0 && (route->flags & ROUTE_UNSTORED) != 0);
     if (streq(route->method, "GET") || (route->flags & ROUTE_UNSTORED) != 0)
         return true;
     return http_request_query(request, "dry_run") != NULL &&
@@ -109,12 +122,14 @@ void degraded_report(struct scheduler *scheduler, struct http_request *request,
         degraded_refuse(scheduler, request);
         return;
     }
+    node_renew_lease(scheduler->cluster, cluster_node(scheduler->cluster, node->name),
+                     clock_instant());
     /* No version of its orders: those that it has are good, and it is not to ask for others. */
     http_reply_json(request, 200,
                     leadership_add(scheduler,
-                                   agent_wire_add(json_pack(
-                                       "{s:I,s:b}", "lease_us",
-                                       (json_int_t)scheduler->options.lease_us, "stored", 0))));
+                                   agent_wire_add(json_pack("{s:I,s:b}", "lease_us",
+                                                            (json_int_t)scheduler->options.lease_us,
+                                                            "stored", 0))));
 }
 
 /* --- in and out --- */
@@ -143,6 +158,35 @@ void degraded_begin(struct scheduler *scheduler, const struct edl_error *why)
     (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
     waiters_notify_all(scheduler);
     arm(scheduler);
+}
+
+void degraded_begin_away(struct scheduler *scheduler, const struct edl_error *why)
+{
+    struct degraded *degraded = &scheduler->degraded;
+    struct edl_error error = { 0 };
+
+    degraded->on = degraded->away = true;
+    degraded->why = *why;
+    degraded->since_us = clock_read_us(CLOCK_BOOTTIME);
+    (void)degraded_error(scheduler, &error);
+    log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .message = MESSAGE_STATE_READ_ONLY },
+              "%s; calls are refused, processes go on", error.text);
+    (void)sd_notify(0, "STATUS=Does not lead: waits for the database.");
+    (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
+    waiters_refuse_all(scheduler, &error);
+}
+
+void degraded_end(struct scheduler *scheduler)
+{
+    struct degraded *degraded = &scheduler->degraded;
+
+    degraded->on = degraded->away = false;
+    log_entry(LOG_LEVEL_INFO, &(struct log_subject){ .message = MESSAGE_STATE_WRITABLE },
+              "changes can be stored again, after %" PRIu64 " s",
+              (clock_read_us(CLOCK_BOOTTIME) - degraded->since_us) / USEC_PER_SEC);
+    (void)sd_notify(0, "STATUS=");
+    scheduler_touch(scheduler); /* as after a start */
+    waiters_notify_all(scheduler);
 }
 
 static int try_to_store(struct scheduler *scheduler, struct edl_error *error)
@@ -179,13 +223,7 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
         arm(scheduler);
         return 0;
     }
-    degraded->on = false;
-    log_entry(LOG_LEVEL_INFO, &(struct log_subject){ .message = MESSAGE_STATE_WRITABLE },
-              "changes can be stored again, after %" PRIu64 " s",
-              (clock_read_us(CLOCK_BOOTTIME) - degraded->since_us) / USEC_PER_SEC);
-    (void)sd_notify(0, "STATUS=");
-    scheduler_touch(scheduler); /* as after a start */
-    waiters_notify_all(scheduler);
+    degraded_end(scheduler);
     return 0;
 }
 

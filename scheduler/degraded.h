@@ -22,6 +22,8 @@ struct scheduler;
 
 struct degraded {
     bool on;
+    bool away; /* it is the database that is away: memory may be ahead of it, and is shown to nobody
+                */
     struct edl_error why;   /* how the last try to write failed */
     uint64_t since_us;      /* boot time */
     uint64_t delay_us;      /* from one try to the next */
@@ -40,18 +42,25 @@ bool degraded_survives(int code);
  * that wait for an answer that will not come. */
 void degraded_begin(struct scheduler *scheduler, const struct edl_error *why);
 
+/* degraded_begin_away - a turn's fate is not known, or another scheduler leads: nothing of the
+ * state is told until it is loaded again, and nodes get leases alone (leadership.h) degraded_end -
+ * the state is loaded: as after a start */
+void degraded_begin_away(struct scheduler *scheduler, const struct edl_error *why);
+void degraded_end(struct scheduler *scheduler);
+
 /* degraded_committed - a turn is on disk: should it happen again, it is tried soon again */
 void degraded_committed(struct scheduler *scheduler);
 
 /* degraded_error - what a write is refused with: -ENOSPC (507), the folder, the room in it, what to
- * do; -ENOSPC is returned */
+ * do; -ENOSPC is returned. Away: -EAGAIN (503) */
 int degraded_error(const struct scheduler *scheduler, struct edl_error *error);
 
 /* degraded_refuse - answers with degraded_error */
 void degraded_refuse(const struct scheduler *scheduler, struct http_request *request);
 
 /* degraded_serves - a request of that route needs nothing to be stored */
-bool degraded_serves(const struct http_request *request, const struct http_route *route);
+bool degraded_serves(const struct scheduler *scheduler, const struct http_request *request,
+                     const struct http_route *route);
 
 /* degraded_report - an agent's report while nothing can be stored: renews its lease, and says that
  * the rest was not taken. Refused: a node that is lost or was started again; nobody waits for it

@@ -121,13 +121,13 @@ static void read_library(struct scheduler *scheduler)
 static int init(struct scheduler *scheduler, struct edl_error *error)
 {
     struct edl_error why = { 0 };
-    int r = state_open(scheduler, &why, error);
+    int r = sd_event_new(&scheduler->event);
 
     if (r < 0)
-        return r;
-    r = sd_event_new(&scheduler->event);
-    if (r < 0)
         return edl_error_errno(error, r, "the event loop");
+    r = state_open(scheduler, &why, error);
+    if (r < 0)
+        return r;
     r = add_signals(scheduler, error);
     if (r == 0 && sd_event_set_watchdog(scheduler->event, 1) < 0) /* if one was asked for */
         r = edl_error_set(error, -EINVAL, "the watchdog of the service manager cannot be fed");
@@ -229,6 +229,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     (void)sd_event_source_disable_unref(scheduler->end);
     (void)sd_event_source_disable_unref(scheduler->timer);
     (void)sd_event_source_disable_unref(scheduler->turn);
+    (void)sd_event_source_disable_unref(scheduler->late);
     (void)sd_event_source_disable_unref(scheduler->drain);
     (void)sd_event_unref(scheduler->event);
     (void)log_hub_free(scheduler->logs);

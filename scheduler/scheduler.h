@@ -46,6 +46,7 @@ struct forecast_job;
 struct http_request;
 struct keyed;
 struct later;
+struct turn_flight;
 struct log_hub;
 struct notices;
 struct account_numbers;
@@ -105,7 +106,9 @@ struct scheduler {
     struct later *later;               /* owned list: topics to wake after the commit */
     struct backup_job *backup;         /* owned; NULL: none is being made */
     struct forecast_job *forecast;     /* owned; NULL: none is being made (api/forecast.c) */
+    struct turn_flight *flight;        /* owned: the turn that is not stored yet; NULL: none */
     sd_event_source *turn;             /* owned; one-shot, armed by scheduler_touch */
+    sd_event_source *late;             /* owned; ends the wait of reports for a turn in flight */
     sd_event_source *timer;            /* owned; cluster_next_deadline_us */
     sd_event_source *drain;            /* owned; archive_drain.c */
     struct worker *checker;            /* owned; database_check.c */
@@ -202,8 +205,16 @@ void scheduler_touch(struct scheduler *scheduler);
  * such. */
 bool scheduler_skip_turn(struct scheduler *scheduler);
 
-/* scheduler_turn - plan, commit, answer, wake; called by the loop */
+/* scheduler_turn - plan, commit, answer, wake; called by the loop. 1: it is in flight, and the rest
+ * follows in scheduler_stored, which the store calls (far/far.h). scheduler_is_late - it is for so
+ * long that reports wait no more */
+void scheduler_stored(void *userdata, int r, uint64_t sent_us, const struct edl_error *why);
+bool scheduler_is_late(const struct scheduler *scheduler);
 int scheduler_turn(struct scheduler *scheduler);
+
+/* scheduler_away - this scheduler does not lead any more, or cannot know: the turn's requests are
+ * refused, and nothing of the state is told until it is loaded again. No turn is in flight */
+void scheduler_away(struct scheduler *scheduler, const struct edl_error *why);
 
 /* scheduler_end - what is stored is damaged or cannot be read: refuses everything and ends soon */
 void scheduler_end(struct scheduler *scheduler, const struct edl_error *error);

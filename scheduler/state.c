@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/store/far/far.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -176,7 +178,7 @@ void state_tell_kept(struct scheduler *scheduler)
 static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, struct instant now,
                         struct edl_error *error)
 {
-    int r = store_load(scheduler->store, cluster, now, error);
+    int r = store_load(store_near(scheduler->store), cluster, now, error);
 
     if (r < 0)
         return r;
@@ -224,7 +226,7 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .keep_named_jobs = NAMED_IN_CORE_MAX,
         .first_come = scheduler->options.first_come,
     };
-    int r = users_load(scheduler->store, &ret->users, error);
+    int r = users_load(store_near(scheduler->store), &ret->users, error);
 
     if (r < 0)
         return r;
@@ -232,7 +234,11 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
     config.groups = ret->groups;
     ret->cluster = cluster_new(&config);
     r = load_cluster(scheduler, ret->cluster, now, error);
-    return r < 0 ? r : log_hub_new(scheduler->store, now.wall_us, &ret->logs, error);
+    if (r == 0)
+        r = log_hub_new(store_near(scheduler->store), now.wall_us, &ret->logs, error);
+    if (r == 0)
+        log_hub_set_store(ret->logs, scheduler->store);
+    return r;
 }
 
 int state_load(struct scheduler *scheduler, struct edl_error *error)
@@ -293,8 +299,25 @@ static int open_store(struct scheduler *scheduler, struct edl_error *ret_why,
     return r;
 }
 
+/* Tests try with it what holds of a database that is far. */
+static int delay_store(struct scheduler *scheduler, const char *delay_ms, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+    int r;
+
+    state_path(&scheduler->options, "edl.db", path);
+    r = store_far_delayed(scheduler->event, path, strtoull(delay_ms, NULL, 10) * USEC_PER_MSEC,
+                          &scheduler->store, error);
+    if (r < 0)
+        return r;
+    store_on_stored(scheduler->store, scheduler_stored, scheduler);
+    log_hub_set_store(scheduler->logs, scheduler->store);
+    return 0;
+}
+
 int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct edl_error *error)
 {
+    const char *delay_ms = getenv("EDL_STORE_DELAY_MS");
     int r = state_lock(&scheduler->options, error);
 
     if (r < 0)
@@ -309,7 +332,9 @@ int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct ed
         r = open_store(scheduler, ret_why, error);
     if (r == 0)
         r = cluster_clock_begin(&scheduler->clock, scheduler->store, error);
-    return r == 0 ? state_load(scheduler, error) : r;
+    if (r == 0)
+        r = state_load(scheduler, error);
+    return r == 0 && delay_ms != NULL ? delay_store(scheduler, delay_ms, error) : r;
 }
 
 /* The old one first: closing a file drops every lock of the process on it. */

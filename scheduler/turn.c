@@ -9,7 +9,14 @@
  * When the commit fails, memory is ahead of the disk and nothing can take it back: the state on
  * disk is loaded again in its place, and the turn's requests are refused. Nothing is changed any
  * more until something can be stored (degraded.h). When that cannot be loaded, or is damaged, the
- * process ends. */
+ * process ends.
+ *
+ *   idle --turn wanted: planned, given to the store--> in flight --stored--> idle
+ *                                                          `--lost--> away, or loaded again
+ *
+ * A store that is far (store/far/far.h) has a turn in flight for as long as its database likes.
+ * Nothing changes the core meanwhile, but leases that reports renew: calls wait (dispatch.h), and
+ * become the next turn together. A store in the state directory is done at once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,17 +24,20 @@
 
 #include "scheduler/accounts/users.h"
 #include "scheduler/api/api.h"
+#include "scheduler/calls/account_numbers.h"
 #include "scheduler/calls/audit.h"
 #include "scheduler/calls/dispatch.h"
 #include "scheduler/calls/event_stream.h"
 #include "scheduler/calls/idempotency.h"
 #include "scheduler/core/core.h"
+#include "scheduler/core/events/lease.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/notices/notices.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
+#include "scheduler/turn_flight.h"
 #include "scheduler/workspaces/archive_drain.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -38,6 +48,9 @@
 
 #define FAILED_LINGER_US                                                                           \
     (200 * USEC_PER_MSEC) /* for the answers to leave before the process does */
+
+/* Then a report is told that nothing of it is stored yet, and gets its lease. */
+#define REPORTS_WAIT_US (50 * USEC_PER_MSEC)
 
 /* --- requests that wait for their answer --- */
 
@@ -251,67 +264,10 @@ void turn_done(struct scheduler *scheduler)
     }
     wake_later(scheduler, true);
     api_rendezvous_forget(scheduler);
+    scheduler->flight = turn_flight_free(scheduler->flight);
 }
 
 /* --- after the commit --- */
-
-/* Notices of a turn, kept apart from the effects: those die with the core's next event. */
-struct notice {
-    enum effect_kind kind;
-    char topic[TOPIC_MAX];
-};
-
-static void log_event(const struct effect *effect)
-{
-    struct log_subject subject = { .message = message_by_name(effect->event),
-                                   .job = effect->job != NULL ? effect->job->id : 0,
-                                   .node = effect->name };
-
-    if (effect->id > 0) {
-        subject.role = effect->job->spec->roles[effect->role].name;
-        subject.index = effect->index;
-        subject.incarnation = effect->id;
-    }
-    if (effect->job != NULL)
-        log_entry(LOG_LEVEL_INFO, &subject, "%s: job %s (%" PRIu64 "): %s", effect->event,
-                  effect->job->spec->name, effect->job->id, effect->text);
-    else
-        log_entry(LOG_LEVEL_INFO, &subject, "%s: %s%s%s", effect->event, effect->name,
-                  effect->name[0] != '\0' ? ": " : "", effect->text);
-}
-
-static size_t collect_notices(const struct effect *effects, size_t n, struct notice **ret)
-{
-    struct notice *notices = xcalloc(n + 1, sizeof *notices);
-    bool events = false;
-    size_t used = 0;
-
-    log_hold();
-    for (size_t i = 0; i < n; i++) {
-        struct notice *notice = &notices[used];
-
-        if (effects[i].kind == EFFECT_EVENT) {
-            log_event(&effects[i]);
-            events = true;
-        } else if (effects[i].kind == EFFECT_ORDERS) {
-            (void)snprintf(notice->topic, sizeof notice->topic, "orders/%s", effects[i].node->name);
-            used++;
-        } else if (effect_saves_job(&effects[i])) {
-            (void)snprintf(notice->topic, sizeof notice->topic, "logs/%" PRIu64,
-                           effects[i].job->id); /* an ended job ends its `logs --follow` */
-            used++;
-        } else if (effects[i].kind == EFFECT_MEMBERSHIP) {
-            (void)snprintf(notice->topic, sizeof notice->topic, "service/%s",
-                           effects[i].job->spec->name);
-            used++;
-        }
-    }
-    log_release();
-    if (events)
-        (void)snprintf(notices[used++].topic, sizeof notices->topic, "events");
-    *ret = notices;
-    return used;
-}
 
 static void tell(struct scheduler *scheduler, const struct notice *notice)
 {
@@ -377,6 +333,20 @@ void scheduler_end(struct scheduler *scheduler, const struct edl_error *error)
         (void)sd_event_exit(scheduler->event, 1);
 }
 
+void scheduler_away(struct scheduler *scheduler, const struct edl_error *why)
+{
+    struct edl_error error = { 0 };
+
+    scheduler->turn_wanted = false;
+    (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
+    degraded_begin_away(scheduler, why);
+    (void)degraded_error(scheduler, &error);
+    wake_later(scheduler, true);
+    answer_all(scheduler, &error);
+    datasets_refuse(scheduler, &error);
+    leadership_lost(scheduler, why);
+}
+
 /* The commit failed. The requests of this turn are refused, and readers are told the state on
  * disk. */
 static void fail(struct scheduler *scheduler, const struct edl_error *why)
@@ -385,6 +355,10 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
 
     scheduler->turn_wanted = false;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
+    if (why->code == -ENOTCONN || why->code == -ESTALE) {
+        scheduler_away(scheduler, why);
+        return;
+    }
     if (!degraded_survives(why->code)) {
         scheduler_end(scheduler, why);
         return;
@@ -441,63 +415,54 @@ static void plan(struct scheduler *scheduler)
     histogram_observe(&scheduler->metrics.plans, clock_read_us(CLOCK_MONOTONIC) - start_us);
 }
 
-int scheduler_turn(struct scheduler *scheduler)
+/* seal - the records of the turn, as its transaction takes them */
+static void seal(struct scheduler *scheduler, struct turn_flight *flight)
 {
-    struct edl_error error = { 0 };
-    struct notice *notices;
-    struct turn_records records = { 0 };
-    struct stored_answer *answers;
-    struct stored_token *tokens;
-    struct stored_notice *stored_notices;
-    size_t n_notices;
-    bool people;
-    int r;
+    struct turn_records *records = &flight->records;
 
-    if (scheduler->failed)
-        return -EIO;
-    scheduler->turn_wanted = false;
-    api_rendezvous_forget(scheduler);
-    plan(scheduler);
-    serve_processes(scheduler);
-    archive_drain_turn(scheduler);
-    notices_gather(scheduler);
-    records.effects = cluster_effects(scheduler->cluster, &records.n_effects);
-    records.n_ended =
+    records->effects = cluster_effects(scheduler->cluster, &records->n_effects);
+    records->n_ended =
         cluster_count_ended(scheduler->cluster) - cluster_ended_beyond(scheduler->cluster);
-    records.wall_us = clock_instant().wall_us;
-    cluster_clock_seal(&scheduler->clock, scheduler->leaving.on, &records);
-    log_hub_note_effects(scheduler->logs, records.effects, records.n_effects);
-    records.tails = log_hub_pending(scheduler->logs, &records.n_tails);
-    records.answers = answers = idempotency_seal(scheduler, &records.n_answers);
-    records.accounts = users_pending(scheduler->users, &records.n_accounts);
-    records.tokens = tokens = join_tokens_seal(scheduler, &records.n_tokens);
-    records.begun = scheduler->committed ? NULL : scheduler->cluster;
-    job_series_seal(scheduler, &records);
-    records.notices = stored_notices = notices_seal(scheduler, &records.n_notices);
-    datasets_slice(scheduler, &records);
-    r = store_commit(scheduler->store, &records, &error);
-    api_rendezvous_forget(scheduler);
-    free(answers);
-    free(tokens);
-    free(stored_notices);
-    if (r < 0) {
-        fail(scheduler, &error);
-        return r;
-    }
+    records->wall_us = clock_instant().wall_us;
+    cluster_clock_seal(&scheduler->clock, scheduler->leaving.on, records);
+    log_hub_note_effects(scheduler->logs, records->effects, records->n_effects);
+    records->tails = log_hub_pending(scheduler->logs, &records->n_tails);
+    records->answers = flight->answers = idempotency_seal(scheduler, &records->n_answers);
+    records->accounts = users_pending(scheduler->users, &records->n_accounts);
+    records->tokens = flight->tokens = join_tokens_seal(scheduler, &records->n_tokens);
+    records->begun = scheduler->committed ? NULL : scheduler->cluster;
+    job_series_seal(scheduler, records);
+    records->notices = flight->stored_notices = notices_seal(scheduler, &records->n_notices);
+    datasets_slice(scheduler, records);
+    turn_flight_note(flight);
+}
+
+/* people_changed - it changed who may what; the audit log's lines are told on the way */
+static bool people_changed(struct scheduler *scheduler, struct turn_records *records)
+{
+    size_t n;
+    bool people;
+
+    records->accounts = users_pending(scheduler->users, &n); /* more may stand behind */
+    people = changes_people(records);
+    audit_log(records->accounts, records->n_accounts);
+    users_pending_clear(scheduler->users, records->n_accounts);
+    return people;
+}
+
+/* tell_turn - the turn is on disk */
+static void tell_turn(struct scheduler *scheduler, struct turn_flight *flight)
+{
+    bool people;
+
     scheduler->committed = true;
-    cluster_clock_stored(&scheduler->clock, &records);
+    cluster_clock_stored(&scheduler->clock, &flight->records);
     job_series_stored(&scheduler->series);
     degraded_committed(scheduler);
-    n_notices = collect_notices(records.effects, records.n_effects, &notices);
-    cluster_effects_clear(scheduler->cluster);
+    turn_flight_log(flight);
     log_hub_pending_clear(scheduler->logs);
     notices_stored(scheduler);
-    people = changes_people(&records);
-    audit_log(records.accounts, records.n_accounts);
-    users_pending_clear(scheduler->users);
-    /* serve_processes touched us on its way: that was this turn. */
-    scheduler->turn_wanted = false;
-    (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
+    people = people_changed(scheduler, &flight->records);
     answer_all(scheduler, NULL);
     dispatch_readers(scheduler);
     if (people) {
@@ -506,13 +471,126 @@ int scheduler_turn(struct scheduler *scheduler)
         sessions_recheck(scheduler);
     }
     sessions_look(scheduler);
-    for (size_t i = 0; i < n_notices; i++)
-        tell(scheduler, &notices[i]);
-    free(notices);
+    for (size_t i = 0; i < flight->n_notices; i++)
+        tell(scheduler, &flight->notices[i]);
     wake_later(scheduler, false);
     datasets_stored(scheduler);
     archive_drain_go_on(scheduler);
     arm_timer(scheduler);
+}
+
+/* --- in flight --- */
+
+/* pause_others - what changes a turn's records, or the core, and is no call */
+static void pause_others(struct scheduler *scheduler, bool pause)
+{
+    notices_pause(scheduler->notices, pause);
+    worker_pause(scheduler->datasets.worker, pause);
+    account_numbers_pause(scheduler->account_numbers, pause);
+}
+
+static int on_late(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+
+    (void)source;
+    (void)usec;
+    if (scheduler->flight == NULL)
+        return 0;
+    scheduler->flight->late = true;
+    dispatch_wake(scheduler);
+    return 0;
+}
+
+bool scheduler_is_late(const struct scheduler *scheduler)
+{
+    return scheduler->flight != NULL && scheduler->flight->late;
+}
+
+/* Its effects are the store's: those that come are the next turn's. */
+static void take_off(struct scheduler *scheduler, struct turn_flight *take_flight)
+{
+    take_flight->since_us = clock_read_us(CLOCK_BOOTTIME);
+    scheduler->flight = take_flight;
+    cluster_effects_clear(scheduler->cluster);
+    pause_others(scheduler, true);
+    (void)sd_event_source_set_time_relative(scheduler->late, REPORTS_WAIT_US);
+    (void)sd_event_source_set_enabled(scheduler->late, SD_EVENT_ONESHOT);
+}
+
+/* A database that is slow is as a disk that is: nobody could be heard. */
+static void note_stall(struct scheduler *scheduler, const struct turn_flight *flight)
+{
+    struct instant now = clock_instant();
+    uint64_t took_us = now.now_us - MIN_OF(now.now_us, flight->since_us);
+
+    if (took_us >= cluster_stall_least_us(scheduler->cluster))
+        cluster_stalled(scheduler->cluster, took_us, now);
+}
+
+void scheduler_stored(void *userdata, int r, uint64_t sent_us, const struct edl_error *why)
+{
+    struct scheduler *scheduler = userdata;
+    struct turn_flight *flight = TAKE_PTR(scheduler->flight);
+    bool again = scheduler->turn_wanted; /* by something that waits for no turn */
+
+    if (flight == NULL)
+        return;
+    (void)sd_event_source_set_enabled(scheduler->late, SD_EVENT_OFF);
+    pause_others(scheduler, false);
+    scheduler->turn_wanted = false;
+    if (r < 0) {
+        fail(scheduler, why);
+    } else {
+        leadership_stored(scheduler, sent_us);
+        note_stall(scheduler, flight);
+        tell_turn(scheduler, flight);
+    }
+    turn_flight_free(flight);
+    if (again)
+        scheduler_touch(scheduler);
+    dispatch_wake(scheduler);
+    leaving_go_on(scheduler);
+}
+
+int scheduler_turn(struct scheduler *scheduler)
+{
+    struct edl_error error = { 0 };
+    struct turn_flight *flight;
+    int r;
+
+    if (scheduler->failed)
+        return -EIO;
+    if (scheduler->flight != NULL) { /* it comes behind the one in flight */
+        scheduler->turn_wanted = true;
+        return 1;
+    }
+    flight = xcalloc(1, sizeof *flight);
+    scheduler->turn_wanted = false;
+    api_rendezvous_forget(scheduler);
+    plan(scheduler);
+    serve_processes(scheduler);
+    archive_drain_turn(scheduler);
+    notices_gather(scheduler);
+    seal(scheduler, flight);
+    r = store_commit(scheduler->store, &flight->records, &error);
+    api_rendezvous_forget(scheduler);
+    turn_flight_sent(flight);
+    if (r < 0) {
+        fail(scheduler, &error);
+        turn_flight_free(flight);
+        return r;
+    }
+    /* serve_processes touched us on its way: that was this turn. */
+    scheduler->turn_wanted = false;
+    (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
+    if (r == 1) {
+        take_off(scheduler, flight);
+        return 1;
+    }
+    cluster_effects_clear(scheduler->cluster);
+    tell_turn(scheduler, flight);
+    turn_flight_free(flight);
     return 0;
 }
 
@@ -560,6 +638,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     (void)usec;
     if (scheduler->leaving.on) /* who was told that he may go on is not judged any more */
         return 0;
+    if (scheduler->flight != NULL) /* the timer is set anew when the turn is back */
+        return 0;
     pulse_look(scheduler);
     now = clock_instant();
     cluster_tick(scheduler->cluster, now);
@@ -573,7 +653,8 @@ void scheduler_touch(struct scheduler *scheduler)
     if (scheduler->turn_wanted || scheduler->failed || scheduler->degraded.on)
         return;
     scheduler->turn_wanted = true;
-    (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_ONESHOT);
+    if (scheduler->flight == NULL)
+        (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_ONESHOT);
 }
 
 int turn_init(struct scheduler *scheduler, struct edl_error *error)
@@ -587,6 +668,11 @@ int turn_init(struct scheduler *scheduler, struct edl_error *error)
                               10 * USEC_PER_MSEC, on_timer, scheduler);
     if (r >= 0)
         r = sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time(scheduler->event, &scheduler->late, CLOCK_BOOTTIME, NEVER_US,
+                              USEC_PER_MSEC, on_late, scheduler);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(scheduler->late, SD_EVENT_OFF);
     if (r >= 0)
         return archive_drain_init(scheduler, error);
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;

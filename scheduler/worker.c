@@ -188,6 +188,12 @@ void worker_start(struct worker *worker, struct worker_job *job)
     (void)pthread_mutex_unlock(&worker->lock);
 }
 
+void worker_pause(struct worker *worker, bool pause)
+{
+    if (worker != NULL)
+        (void)sd_event_source_set_enabled(worker->source, pause ? SD_EVENT_OFF : SD_EVENT_ON);
+}
+
 struct worker *worker_free(struct worker *worker)
 {
     if (worker == NULL)
@@ -207,6 +213,18 @@ struct worker *worker_free(struct worker *worker)
 
 struct worker *worker_abandon(struct worker *worker)
 {
+    return worker_abandon_to(worker, NULL);
+}
+
+static void run_and_free(struct worker_job *job)
+{
+    if (job != NULL)
+        job->run(job);
+    free(job);
+}
+
+struct worker *worker_abandon_to(struct worker *worker, struct worker_job *last)
+{
     pthread_t thread;
 
     if (worker == NULL)
@@ -215,6 +233,7 @@ struct worker *worker_abandon(struct worker *worker)
         (void)sd_event_source_disable_unref(worker->source);
         drop(&worker->done);
         destroy(worker);
+        run_and_free(last);
         return NULL;
     }
     thread = worker->thread;
@@ -223,6 +242,8 @@ struct worker *worker_abandon(struct worker *worker)
     worker->ending = worker->abandoned = true;
     drop(&worker->waiting);
     drop(&worker->done);
+    if (last != NULL)
+        push(&worker->waiting, last);
     (void)pthread_cond_signal(&worker->wanted);
     (void)pthread_mutex_unlock(&worker->lock);
     (void)pthread_detach(thread); /* the worker is its own from the lock on */

@@ -38,6 +38,9 @@ bool worker_has_thread(struct worker *worker);
 /* worker_start - in the order in which they were started; it is done when the loop says so */
 void worker_start(struct worker *worker, struct worker_job *job);
 
+/* worker_pause - done is called for no job until it ends; NULL is accepted */
+void worker_pause(struct worker *worker, bool pause);
+
 /* worker_free - waits until all that was started is run, and calls done for it, which may start
  * more; NULL is accepted Returns NULL. */
 struct worker *worker_free(struct worker *worker);
@@ -46,3 +49,7 @@ struct worker *worker_free(struct worker *worker);
  * never come back. Jobs have to be blocks of malloc's with the worker_job first, and hold nothing
  * else: they end with free(), that which is running once it comes back. */
 struct worker *worker_abandon(struct worker *worker);
+
+/* worker_abandon_to - the same, but last is run in the thread behind that which is running: it
+ * frees what jobs share; and is freed itself. NULL: there is none */
+struct worker *worker_abandon_to(struct worker *worker, struct worker_job *last);

@@ -9,6 +9,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/accounts/users.h"
 #include "scheduler/core/core.h"
+#include "scheduler/store/far/far.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -54,7 +55,7 @@ static void on_stored(const struct stored_token *record, void *userdata)
 
 int join_tokens_load(struct scheduler *scheduler, struct edl_error *error)
 {
-    return store_tokens(scheduler->store, on_stored, scheduler, error);
+    return store_tokens(store_near(scheduler->store), on_stored, scheduler, error);
 }
 
 void join_tokens_done(struct join_tokens *tokens)

@@ -113,9 +113,9 @@ const struct account_change *users_pending(const struct users *users, size_t *re
     return users->pending;
 }
 
-void users_pending_clear(struct users *users)
+void users_pending_clear(struct users *users, size_t n)
 {
-    for (size_t i = 0; i < users->n_pending; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct account_change *change = &users->pending[i];
 
         free(change->name);
@@ -127,7 +127,9 @@ void users_pending_clear(struct users *users)
         free(change->target);
         free(change->request_id);
     }
-    users->n_pending = 0;
+    users->n_pending -= n;
+    if (users->n_pending > 0)
+        memmove(users->pending, users->pending + n, users->n_pending * sizeof *users->pending);
 }
 
 /* --- people --- */
@@ -572,7 +574,7 @@ struct users *users_free(struct users *users)
         HASH_DEL(users->groups, group);
         free(group);
     }
-    users_pending_clear(users);
+    users_pending_clear(users, users->n_pending);
     free(users->pending);
     free(users);
     return NULL;

@@ -127,6 +127,7 @@ const struct token *tokens_first(const struct users *users); /* hh.next: all, by
 /* users_note - what a person did, for the audit log; copied */
 void users_note(struct users *users, const struct audit_entry *entry);
 
-/* users_pending - what the turn has to store, in order; users_pending_clear: it is */
+/* users_pending - what the turn has to store, in order; users_pending_clear: the
+ * first n of it are */
 const struct account_change *users_pending(const struct users *users, size_t *ret_n);
-void users_pending_clear(struct users *users);
+void users_pending_clear(struct users *users, size_t n);

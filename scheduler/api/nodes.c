@@ -438,7 +438,7 @@ void api_node_report(struct http_request *request, void *userdata)
         r = read_report(body, &report, &list, &ports, &error);
     if (r == 0)
         r = machine_from_json(body, &machine, &error);
-    if (r == 0 && !scheduler->degraded.on)
+    if (r == 0 && !scheduler->degraded.on && scheduler->flight == NULL)
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
     if (r == 0 && machine != NULL)
         machines_take(&scheduler->machines, node->name, TAKE_PTR(machine));
@@ -447,7 +447,7 @@ void api_node_report(struct http_request *request, void *userdata)
         denials_note(&scheduler->denials, request, &error);
     if (r < 0) {
         refuse_report(request, node, &error);
-    } else if (scheduler->degraded.on) {
+    } else if (scheduler->degraded.on || scheduler->flight != NULL) {
         degraded_report(scheduler, request, node, &report);
     } else {
         note_silence(scheduler, node, body, &report);

@@ -89,6 +89,12 @@ struct account_numbers *account_numbers_free(struct account_numbers *numbers)
     return NULL;
 }
 
+void account_numbers_pause(struct account_numbers *numbers, bool pause)
+{
+    if (numbers != NULL)
+        worker_pause(numbers->worker, pause);
+}
+
 static void run_question(struct worker_job *job)
 {
     struct question *question = (struct question *)job;

@@ -7,6 +7,7 @@
  * a name that takes long holds up no caller on the Unix socket (peer.h). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
@@ -27,6 +28,9 @@ int account_numbers_new(sd_event *event, void (*known)(const char *name, void *u
 
 /* account_numbers_free - waits for no answer; accepts NULL; returns NULL */
 struct account_numbers *account_numbers_free(struct account_numbers *numbers);
+
+/* account_numbers_pause - known is called for no name until it ends; accepts NULL */
+void account_numbers_pause(struct account_numbers *numbers, bool pause);
 
 /* account_number - 1 with *ret; 0: there is no such account, or numbers is NULL; -EAGAIN: it is
  * being asked for. What was answered once is always answered. now_us: of a clock that only rises */

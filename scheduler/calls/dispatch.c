@@ -102,11 +102,18 @@ static enum dispatch_tier tier_of(struct scheduler *scheduler, struct http_reque
     return (route->flags & ROUTE_PROCESS) != 0 ? DISPATCH_PROCESSES : DISPATCH_PEOPLE;
 }
 
+static bool is_report(const struct http_route *route)
+{
+    return (route->flags & ROUTE_FIRST) != 0 && (route->flags & ROUTE_UNSTORED) != 0;
+}
+
 /* Public routes tell nothing of the state: they answer whatever the disk does. */
 static enum fair_class class_of(const struct http_route *route, enum dispatch_tier tier)
 {
     bool reads = streq(route->method, "GET") && (route->flags & ROUTE_PUBLIC) == 0;
 
+    if (is_report(route))
+        return FAIR_LEASE;
     return reads || tier == DISPATCH_FORECASTS ? FAIR_SETTLED : FAIR_ANYTIME;
 }
 
@@ -136,7 +143,7 @@ static void refuse(struct http_request *request)
 static void refuse_change(struct scheduler *scheduler, struct http_request *request,
                           const struct http_route *route)
 {
-    bool keyed = (route->flags & ROUTE_KEYED) != 0;
+    bool keyed = (route->flags & ROUTE_KEYED) != 0 && !scheduler->degraded.away;
 
     if (keyed && idempotency_begin(scheduler, request))
         return;
@@ -152,7 +159,7 @@ static void call_handler(struct scheduler *scheduler, struct http_request *reque
 
     if (!leaving_serves(scheduler, route, &error)) {
         http_reply_error(request, &error);
-    } else if (scheduler->degraded.on && !degraded_serves(request, route)) {
+    } else if (scheduler->degraded.on && !degraded_serves(scheduler, request, route)) {
         refuse_change(scheduler, request, route);
     } else if ((route->flags & ROUTE_KEYED) == 0) {
         route->handler(request, scheduler);
@@ -214,8 +221,10 @@ static void look(struct scheduler *scheduler, struct dispatch_poll *poll)
 
 static unsigned servable(const struct scheduler *scheduler, enum dispatch_tier tier)
 {
-    unsigned classes = scheduler->turn_wanted ? FAIR_ONLY(FAIR_ANYTIME) : FAIR_ALL;
+    unsigned classes = scheduler->turn_wanted ? FAIR_ALL & ~FAIR_ONLY(FAIR_SETTLED) : FAIR_ALL;
 
+    if (scheduler->flight != NULL)
+        return tier == DISPATCH_NODES && scheduler_is_late(scheduler) ? FAIR_ONLY(FAIR_LEASE) : 0;
     if (tier == DISPATCH_FORECASTS && (scheduler->forecast != NULL || scheduler->dispatch.opening))
         return 0;
     if (tier == DISPATCH_PEOPLE && scheduler->dispatch.opening)
@@ -411,6 +420,12 @@ static void read_first(struct scheduler *scheduler, struct http_request *request
         refuse_more(scheduler, request, "large bodies", body_reads_most(answer), answer);
 }
 
+/* It tells nothing of what is stored. */
+static bool is_public_read(const struct http_route *route)
+{
+    return (route->flags & ROUTE_PUBLIC) != 0 && streq(route->method, "GET");
+}
+
 /* is_its_turn - one whose body was read has waited for that, and may not keep what came of it for
  * long: that takes more memory than the body */
 static bool is_its_turn(struct scheduler *scheduler, struct http_request *request,
@@ -418,8 +433,11 @@ static bool is_its_turn(struct scheduler *scheduler, struct http_request *reques
 {
     const struct http_route *route = http_request_route(request);
 
+    if (scheduler->flight != NULL && is_public_read(route))
+        return true;
     return is_next(scheduler, route, tier) ||
-           (http_request_was_read(request) && tier != DISPATCH_FORECASTS) ||
+           (http_request_was_read(request) && tier != DISPATCH_FORECASTS &&
+            scheduler->flight == NULL) ||
            (scheduler->dispatch.opening && (route->flags & ROUTE_PUBLIC) != 0);
 }
 

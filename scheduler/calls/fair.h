@@ -21,7 +21,12 @@
 struct fair;
 struct fair_caller;
 
-enum fair_class { FAIR_ANYTIME, FAIR_SETTLED, FAIR_CLASSES };
+enum fair_class {
+    FAIR_ANYTIME,
+    FAIR_SETTLED, /* between two turns */
+    FAIR_LEASE,   /* at any time, and also while a turn is in flight for long */
+    FAIR_CLASSES,
+};
 
 /* Sets of classes, for fair_take and fair_waiting. */
 #define FAIR_ONLY(class) (1U << (class))

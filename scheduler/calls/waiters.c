@@ -20,6 +20,8 @@
  * that wait whenever one of them is answered, and once for all that are answered in one turn. */
 #define WAIT_SLACK_PART 100
 
+#define FLIGHT_PAUSE_US (20 * USEC_PER_MSEC)
+
 struct waiter {
     struct dispatch_poll turn;   /* first; a look for news that waits for its turn */
     bool shares;                 /* it does: its topic is one of those that thousands wait on */
@@ -94,12 +96,17 @@ static void waiter_end(struct waiter *waiter)
     topic_release(waiters, topic);
 }
 
+/* What a turn in flight changed may not be told yet: it looks again when the turn is back, or a
+ * moment later. */
 static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct waiter *waiter = userdata;
 
-    (void)source;
     (void)usec;
+    if (waiter->scheduler->flight != NULL) {
+        (void)sd_event_source_set_time_relative(source, FLIGHT_PAUSE_US);
+        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    }
     (void)poll_waiter(waiter, true);
     waiter_end(waiter);
     return 0;
@@ -245,6 +252,24 @@ static void notify_all(struct scheduler *scheduler, bool news)
 void waiters_notify_all(struct scheduler *scheduler)
 {
     notify_all(scheduler, true);
+}
+
+void waiters_refuse_all(struct scheduler *scheduler, const struct edl_error *error)
+{
+    struct topic *topic, *next_topic;
+
+    HASH_ITER(hh, scheduler->waiters.topics, topic, next_topic)
+    {
+        while (topic->waiters != NULL) {
+            struct waiter *waiter = topic->waiters;
+
+            waiter->held->waiter = NULL;
+            held_reply_error(waiter->held, error);
+            DL_DELETE(topic->waiters, waiter);
+            waiter_free(waiter);
+        }
+        topic_release(&scheduler->waiters, topic);
+    }
 }
 
 void waiters_recheck(struct scheduler *scheduler)

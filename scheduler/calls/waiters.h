@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
+struct edl_error;
 struct held;
 struct http_request;
 struct scheduler;
@@ -50,6 +51,9 @@ void waiters_notify(struct scheduler *scheduler, const char *topic);
 
 /* waiters_notify_all - polls everything that waits on any topic */
 void waiters_notify_all(struct scheduler *scheduler);
+
+/* waiters_refuse_all - answers everything that waits with the error */
+void waiters_refuse_all(struct scheduler *scheduler, const struct edl_error *error);
 
 /* waiters_recheck - answers waiting callers that may no more (auth_recheck); the others wait on */
 void waiters_recheck(struct scheduler *scheduler);

@@ -71,18 +71,37 @@ static void on_known(bool machine_ends, void *userdata)
     struct leaving *leaving = &scheduler->leaving;
 
     leaving->away_us = scheduler->options.away_us[machine_ends];
-    if (leaving->away_us == 0 || scheduler->degraded.on || scheduler->failed) {
+    leaving->known = true;
+    if (leaving->away_us == 0) {
         end(scheduler);
         return;
     }
     log_info("stopping: nodes are told to go on for %.0f s%s",
              (double)leaving->away_us / (double)USEC_PER_SEC,
              machine_ends ? ", for this machine ends as well" : "");
-    cluster_leave(scheduler->cluster, leaving->away_us);
-    if (scheduler_turn(scheduler) < 0)
+    leaving_go_on(scheduler);
+}
+
+void leaving_go_on(struct scheduler *scheduler)
+{
+    struct leaving *leaving = &scheduler->leaving;
+
+    if (!leaving->known || leaving->told || scheduler->flight != NULL)
+        return;
+    if (scheduler->degraded.on || scheduler->failed) {
         end(scheduler);
-    else
-        tell_all(scheduler);
+        return;
+    }
+    if (!leaving->sent) {
+        leaving->sent = true;
+        cluster_leave(scheduler->cluster, leaving->away_us);
+        if (scheduler_turn(scheduler) != 0) {
+            if (scheduler->flight == NULL)
+                end(scheduler);
+            return;
+        }
+    }
+    tell_all(scheduler);
 }
 
 void leaving_begin(struct scheduler *scheduler)

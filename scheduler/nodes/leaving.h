@@ -21,12 +21,17 @@ struct scheduler;
 
 struct leaving {
     bool on;                    /* nothing but orders is served any more */
+    bool known;                 /* whether the machine ends */
+    bool sent;                  /* the turn that stores it is on its way */
     bool told;                  /* it is stored, and nodes may know */
     uint64_t away_us;           /* the times that they are told */
     struct machine_ends *asked; /* owned */
     sd_event_source *end;       /* owned */
     unsigned n_left;            /* nodes that have not asked yet */
 };
+
+/* leaving_go_on - no turn is in flight any more */
+void leaving_go_on(struct scheduler *scheduler);
 
 /* leaving_begin - once; the process ends within seconds. A second time: at once */
 void leaving_begin(struct scheduler *scheduler);

@@ -17,6 +17,7 @@
 #include "scheduler/notices/notice_means.h"
 #include "scheduler/notices/notice_send.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/store/far/far.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -247,6 +248,12 @@ static void on_sent(struct worker_job *job)
     go(notices);
 }
 
+void notices_pause(struct notices *notices, bool pause)
+{
+    for (size_t i = 0; i < ELEMENTS(notices->slots); i++)
+        worker_pause(notices->slots[i].worker, pause);
+}
+
 /* slot_for - a free one, with its thread; NULL: none can be had now */
 static struct sender_slot *slot_for(struct notices *notices)
 {
@@ -402,7 +409,7 @@ int notices_load(struct scheduler *scheduler, struct edl_error *error)
     struct outbox *outbox = outbox_new();
     struct epoch_known known = { 0 };
     uint64_t last = 0;
-    int r = store_notices(scheduler->store, load_one, outbox, &last, error);
+    int r = store_notices(store_near(scheduler->store), load_one, outbox, &last, error);
 
     if (r < 0) {
         (void)outbox_free(outbox);
@@ -414,7 +421,7 @@ int notices_load(struct scheduler *scheduler, struct edl_error *error)
             outbox_resume(outbox, notices->slots[i].send->message_id);
     (void)outbox_free(notices->outbox);
     notices->outbox = outbox;
-    store_known(scheduler->store, &known);
+    store_known(store_near(scheduler->store), &known);
     (void)snprintf(notices->mark, sizeof notices->mark, "%" PRIx64, known.made_us);
     return 0;
 }

@@ -33,6 +33,9 @@ struct notice_figures {
 int notices_new(struct scheduler *scheduler, struct notices **ret, struct edl_error *error);
 struct notices *notices_free(struct notices *notices);
 
+/* notices_pause - no result of a message comes back until it ends */
+void notices_pause(struct notices *notices, bool pause);
+
 /* notices_load - the messages that are stored, in the place of those in memory */
 int notices_load(struct scheduler *scheduler, struct edl_error *error);
 

@@ -84,8 +84,7 @@ static int trim(struct store *store, uint64_t now_us, struct edl_error *error)
     store_bind_u64(statement, 2,
                    keep->events != 0 ? MAX_OF(keep->events / EVENTS_PER_SPAN, UINT64_C(1))
                                      : (uint64_t)INT64_MAX);
-    store_bind_u64(statement, 3,
-                   keep->us != 0 && keep->us < now_us ? now_us - keep->us : 0);
+    store_bind_u64(statement, 3, keep->us != 0 && keep->us < now_us ? now_us - keep->us : 0);
     return store_step_done(store, ST_HELD_TRIM, error);
 }
 

@@ -281,8 +281,8 @@ int store_trim_tails(struct store *store, const struct turn_rest *rest, struct e
  * jobs: the end of a log, which goes with them */
 int store_trim_archive(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 
-/* store_put_answer - one answer, inside the caller's transaction. store_trim_answers - old ones make
- * room */
+/* store_put_answer - one answer, inside the caller's transaction. store_trim_answers - old ones
+ * make room */
 int store_trim_answers(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 int store_put_answer(struct store *store, const struct stored_answer *answer,
                      struct edl_error *error);

@@ -23,8 +23,8 @@ struct role_held {
 };
 
 struct turn_rest {
-    uint64_t wall_us; /* as turn_records has it */
-    uint64_t n_ended; /* the same */
+    uint64_t wall_us;   /* as turn_records has it */
+    uint64_t n_ended;   /* the same */
     uint64_t *archived; /* owned: numbers of jobs that the core has let go of */
     size_t n_archived;
     struct role_held *held; /* owned: it may be other than before */

@@ -260,6 +260,7 @@ TEST(test_tokens_are_kept_and_go_with_their_user)
 /* The list of those who were removed does not grow for ever; what they hold goes before. */
 TEST(test_a_user_is_forgotten)
 {
+    size_t n;
     struct live *live = *state;
     struct edl_error error = { 0 };
     char ann[65], name[16];
@@ -289,7 +290,8 @@ TEST(test_a_user_is_forgotten)
                      -EDQUOT);
     assert_string_equal(error.remedy, "forget some who were removed: edl user remove eve --forget");
     assert_int_equal(users_put(live->scheduler->users, "eve", USER_USER, 1, &user, &error), 0);
-    users_pending_clear(live->scheduler->users);
+    (void)users_pending(live->scheduler->users, &n);
+    users_pending_clear(live->scheduler->users, n);
 }
 
 TEST(test_bad_users_are_refused)

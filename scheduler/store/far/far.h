@@ -35,6 +35,11 @@ struct far_config {
 int store_far_new(sd_event *event, const struct far_config *config, struct store **ret,
                   struct edl_error *error);
 
+/* store_far_delayed - the near store at path as a far one, each of whose answers takes delay_us:
+ * for tests. *store: the near one, which becomes the far one */
+int store_far_delayed(sd_event *event, const char *path, uint64_t delay_us, struct store **store,
+                      struct edl_error *error);
+
 /* store_on_stored - who hears of turns in flight. Of a near store: nothing is ever in flight */
 void store_on_stored(struct store *store, far_stored_fn fn, void *userdata);
 

@@ -181,16 +181,31 @@ static void figures(struct engine *engine, struct engine_figures *ret)
     *ret = far_of_engine(engine)->sums.figures;
 }
 
-static void disconnect(struct engine *engine)
-{
-    struct far *far = far_of_engine(engine);
+struct burial {
+    struct worker_job job; /* first */
+    struct far *far;
+};
 
-    far->reads = far_reads_free(far->reads);
-    far->writing = worker_free(far->writing);
+static void bury(struct worker_job *job)
+{
+    struct far *far = ((struct burial *)job)->far;
+
     far->near = store_free(far->near);
     if (far->config.release != NULL)
         far->config.release(far->config.userdata);
     free(far);
+}
+
+/* A database that is away may keep the thread for long: it closes the connection when it is back.
+ */
+static void disconnect(struct engine *engine)
+{
+    struct far *far = far_of_engine(engine);
+    struct burial *last = xcalloc(1, sizeof *last);
+
+    *last = (struct burial){ .job = { .run = bury }, .far = far };
+    far->reads = far_reads_free(far->reads);
+    (void)worker_abandon_to(far->writing, &last->job);
 }
 
 static const struct engine_mark no_marks[] = { { NULL, NULL, NULL } };

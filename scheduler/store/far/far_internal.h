@@ -48,7 +48,7 @@ struct far {
     void *userdata;
     struct edl_error error; /* of the engine's last call */
     int n_prepared;
-    struct far_sums sums; /* of the last turn that was stored */
+    struct far_sums sums;    /* of the last turn that was stored */
     struct far_reads *reads; /* owned: far_reads.c */
 };
 

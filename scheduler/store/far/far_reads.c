@@ -14,12 +14,11 @@ struct far_rows {
 };
 
 struct far_reads {
-    struct engine *reader;            /* owned; NULL: not open yet */
+    struct engine *reader;             /* owned; NULL: not open yet */
     struct prepared *statements[ST_N]; /* owned */
 };
 
-int far_reads_new(sd_event *event, struct far *far, struct far_reads **ret,
-                  struct edl_error *error)
+int far_reads_new(sd_event *event, struct far *far, struct far_reads **ret, struct edl_error *error)
 {
     (void)event;
     (void)far;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/store/far/far_internal.h"
 #include "scheduler/store/sqlite/sqlite_internal.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/store_internal.h"
@@ -33,9 +34,14 @@ struct store_backup *store_backup_free(struct store_backup *backup)
 int store_backup_new(struct store *store, const char *path, struct store_backup **ret,
                      struct edl_error *error)
 {
-    struct store_backup *backup = xcalloc(1, sizeof *backup);
+    struct store_backup *backup;
     int r;
 
+    if (far_of(store) != NULL) {
+        (void)edl_error_set(error, -EINVAL, "the database is not in the state directory");
+        return edl_error_remedy(error, "back it up by its own tools: pg_basebackup, pg_dump");
+    }
+    backup = xcalloc(1, sizeof *backup);
     /* The receiver of the copy brings it to a disk: it is not synced here. */
     r = sqlite_engine_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &backup->to, error);
     if (r == 0)

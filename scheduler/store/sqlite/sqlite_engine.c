@@ -354,7 +354,7 @@ static int ask_late(void *userdata)
     return sqlite->is_late(sqlite->userdata);
 }
 
-int sqlite_engine_open_reader(const char *path, bool (*is_late)(void *userdata), void *userdata,
+int sqlite_engine_open_beside(const char *path, bool (*is_late)(void *userdata), void *userdata,
                               struct engine **ret, struct edl_error *error)
 {
     struct sqlite_engine *sqlite;
@@ -366,10 +366,19 @@ int sqlite_engine_open_reader(const char *path, bool (*is_late)(void *userdata),
     sqlite->userdata = userdata;
     (void)sqlite3_busy_timeout(sqlite->db, READER_BUSY_TIMEOUT_MS);
     sqlite3_progress_handler(sqlite->db, OPS_BETWEEN_LOOKS, ask_late, sqlite);
-    r = sqlite_exec(sqlite, "BEGIN", "reading the history", error);
+    *ret = &sqlite->engine;
+    return 0;
+}
+
+int sqlite_engine_open_reader(const char *path, bool (*is_late)(void *userdata), void *userdata,
+                              struct engine **ret, struct edl_error *error)
+{
+    int r = sqlite_engine_open_beside(path, is_late, userdata, ret, error);
+
     if (r < 0)
-        (void)sqlite_engine_close(sqlite);
-    else
-        *ret = &sqlite->engine;
+        return r;
+    r = sqlite_exec(sqlite_engine_of(*ret), "BEGIN", "reading the history", error);
+    if (r < 0)
+        *ret = engine_close(*ret);
     return r;
 }

@@ -13,3 +13,7 @@ struct engine;
  * is_late: asked some times in a millisecond; true ends the statement with -ETIMEDOUT */
 int sqlite_engine_open_reader(const char *path, bool (*is_late)(void *userdata), void *userdata,
                               struct engine **ret, struct edl_error *error);
+
+/* sqlite_engine_open_beside - the same, but each statement sees the state of its moment */
+int sqlite_engine_open_beside(const char *path, bool (*is_late)(void *userdata), void *userdata,
+                              struct engine **ret, struct edl_error *error);
