@@ -19,6 +19,7 @@ web | --json --quick --conditions alone --out WORK/web
 train_step | --json --turns 3 --batch 32
 pserver | --json --turns 20 --rounds 1
 submit | --json --rounds 1
+replicated | --json --rounds 1 --tries 1
 throughput | --json --rounds 1 --jobs 200
 agents | --json --agents 200 --agents 2000 --duration 3 --orders 10
 records | --json --rounds 1 --duration 8

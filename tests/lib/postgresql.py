@@ -115,8 +115,9 @@ def tail(log):
 class Servers:
     """The servers of one folder, by name. The folder's name is short: a path of a socket has 107 bytes at most."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, networks=None):
+        """networks: of two_networks.py, whose machines listen() names."""
+        self.folder, self.networks, self.machines = folder, networks, set()
         self.bin = programs()
         self.account = Account()
         if not os.path.isdir(folder):
@@ -128,6 +129,17 @@ class Servers:
 
     def names(self):
         return sorted(name for name in os.listdir(self.folder) if os.path.isdir(f'{self.folder}/{name}/data'))
+
+    def listen(self, name):
+        """The server of that name is to run on the machine of that name, and to listen at its address."""
+        self.machines.add(name)
+
+    def address(self, name):
+        return self.networks.addresses[name] if name in self.machines else ''
+
+    def within(self, name):
+        """What goes before a command that is to run on the server's machine, and the descriptors that it takes."""
+        return (self.networks.within(name), [self.networks.spaces[name]]) if name in self.machines else ([], [])
 
     def run(self, *command, **more):
         """One of PostgreSQL's programs, as the account of the servers."""
@@ -198,9 +210,19 @@ class Server:
         primary.wait_for(self.name)
 
     def follow(self, primary):
-        """From its next start on it is a standby of `primary`."""
-        self.write('follow.conf', f"primary_conninfo = '{primary.conninfo('')} application_name={self.name}'\nsynchronous_standby_names = ''\n")
+        """From its next start on it is a standby of `primary`, which it asks over the network where that listens there."""
+        host = self.servers.address(primary.name) or primary.at
+        self.write('follow.conf', f"primary_conninfo = 'host={host} port={PORT} user=postgres application_name={self.name}'\nsynchronous_standby_names = ''\n")
         self.write('standby.signal', '')
+
+    def rewind(self, primary):
+        """Of a former primary that was lost: what it alone has is undone, and it is a standby of the other one."""
+        primary.sql('postgres', 'CHECKPOINT')  # from which on its history is told from this one's
+        self.servers.run('pg_rewind', '-D', self.data, '--source-server', primary.conninfo('postgres'), '--no-sync', stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.configure({})
+        self.follow(primary)
+        self.launch()
+        self.until_ready()
 
     def wait_for(self, standby):
         """Each commit waits for the standby of that name; '' waits for none."""
@@ -304,7 +326,7 @@ class Server:
             settings = {**self.settings(), **settings}
         with open(f'{self.at}/settings', 'w', encoding='utf-8') as f:
             f.writelines(f'{key}={value}\n' for key, value in settings.items())
-        rows = {**SETTINGS, 'unix_socket_directories': self.at, 'cluster_name': self.name, **settings}
+        rows = {**SETTINGS, 'listen_addresses': self.servers.address(self.name), 'unix_socket_directories': self.at, 'cluster_name': self.name, **settings}
         self.write('postgresql.conf', ''.join(f"{key} = '{value}'\n" for key, value in rows.items()) + "include_if_exists = 'follow.conf'\n")
         self.write('postgresql.auto.conf', '')
         self.write('pg_hba.conf', 'local all all trust\nlocal replication all trust\nhost all all all trust\nhost replication all all trust\n')
@@ -313,9 +335,10 @@ class Server:
 
     def launch(self):
         self.forget()
+        within, passed = self.servers.within(self.name)
         with open(self.log, 'a', encoding='utf-8') as log:
-            process = subprocess.Popen([*self.servers.account.prefix, f'{self.servers.bin}/postgres', '-D', self.data], stdin=subprocess.DEVNULL,
-                                       stdout=log, stderr=log, start_new_session=True, cwd='/')  # pylint: disable=consider-using-with
+            process = subprocess.Popen([*within, *self.servers.account.prefix, f'{self.servers.bin}/postgres', '-D', self.data], stdin=subprocess.DEVNULL, stdout=log,
+                                       stderr=log, start_new_session=True, cwd='/', pass_fds=passed)  # pylint: disable=consider-using-with
         process.returncode = 0  # it outlives this object, and lives() takes what it leaves
         with open(f'{self.at}/pid', 'w', encoding='utf-8') as f:
             f.write(str(process.pid))

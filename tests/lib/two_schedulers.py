@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The proof of two schedulers: a cluster that is used while its leader, its database and its cables break, and what has to hold all the time.
+
+    two_schedulers.py BUILD WORK [--engine postgresql|sqlite] [--faults NAME,...] [--tries N] [--seed N] [--json]
+
+Two schedulers, a primary database and its synchronous copy, three nodes with four processes each, writers with keys, readers of events. Of
+each fault N tries. Behind each: every acknowledged submission is there once and is answered by its key as before, no slot ran twice, no
+process was ended, terms are in order, readers of events miss nothing. Prints one line per try, and figures: how long nobody accepted.
+To be called in a network namespace of its own (lib/namespace.sh). Ends with 1 where something does not hold."""
+import argparse
+import bisect
+import collections
+import json
+import os
+import random
+import statistics
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+
+import two_checker as checker  # noqa: E402
+from postgresql import MISSING, Missing  # noqa: E402
+from two_faults import FAULTS  # noqa: E402
+from two_people import Asker, Reader, Servers, Writer  # noqa: E402
+from two_site import PATIENCE_S, Site, until  # noqa: E402
+
+ROAMING, PAUSE_S, PROBE_S = 3, 0.05, 0.02
+AGAIN_MOST = 12  # keys that are asked again behind a try
+SITE_TRIES = 20  # then the next tries have a new site: what waits in its queue costs each plan
+SILENT_S = 30.0
+
+
+class Proof:
+    """One site and those who use it; its tries, one behind the other."""
+
+    def __init__(self, site, luck):
+        self.site, self.luck = site, luck
+        site.start()
+        site.run_processes()
+        self.writers = [Writer(f'w{n}', site.addresses, site.token, PAUSE_S) for n in range(ROAMING)]
+        self.writers += [Writer(f'only-{name}', site.addresses, site.token, PROBE_S, name) for name in site.schedulers]
+        self.readers = [Reader(f'r{n}', site.addresses, site.token) for n in range(2)]
+        self.asker = Asker(site.addresses)
+        self.people = [*self.writers, *self.readers, self.asker]
+        self.terms, self.checked = [], 0
+        self.since_s = self.until_s = 0.0
+        for person in self.people:
+            person.start()
+        until(lambda: all(writer.acks for writer in self.writers[:ROAMING]), 'writers are heard')
+
+    # what faults call
+
+    def mark(self):
+        """From now on something is broken."""
+        self.since_s, self.until_s = time.monotonic(), 0.0
+
+    def unmark(self):
+        """From now on it is not: what counts from its end is counted from here."""
+        self.until_s = time.monotonic()
+
+    def until_accepted(self):
+        since_s = time.monotonic()
+        until(lambda: any(writer.acks and writer.acks[-1].sent_s > since_s for writer in self.writers), 'a submission is accepted')
+
+    # a try
+
+    def acks(self):
+        return sorted((ack for writer in self.writers for ack in list(writer.acks)), key=lambda ack: ack.told_s)
+
+    def one(self, name):
+        """Returns how long nobody accepted, and the texts of what does not hold."""
+        before_s = time.monotonic()
+        FAULTS[name].do(self)
+        self.until_accepted()
+        self.site.whole()
+        self.until_accepted()
+        return self.unaccepted_s(), self.check(FAULTS[name], before_s)
+
+    def unaccepted_s(self):
+        """The longest time between two acknowledgements that follow each other, since something broke; from its end, where it lasted."""
+        told = [ack.told_s for ack in self.acks()]
+        told = told[max(bisect.bisect(told, self.since_s) - 1, 0):]
+        return max((other - max(one, min(self.until_s, other)) for one, other in zip(told, told[1:])), default=0.0)
+
+    def check(self, fault, before_s):
+        acks, site = self.acks(), self.site
+        wrong = [f'{name} has ended' for name in site.has_ended()]
+        wrong += [text for person in self.people for text in getattr(person, 'odd', [])]
+        wrong += [f'{person.name} broke: {person.broken!r}' for person in self.people if person.broken]
+        wrong += checker.writes_lost(acks, site.jobs()) + checker.numbers_twice(acks)
+        wrong += checker.answers_differ(acks, self.ask_again(acks[-200:]))
+        ticks = checker.Ticks(site.ticks)
+        wrong += ticks.double_grants() + ([] if fault.ends else ticks.ended())
+        self.terms.append(site.term())
+        wrong += checker.terms_disordered(list(self.asker.tells), self.terms)
+        try:
+            until(lambda: not checker.Ticks(site.ticks).silent_since(time.monotonic(), 1.0), 'all processes go on', SILENT_S)
+        except TimeoutError:
+            wrong += [f'slot {slot} does not go on' for slot in checker.Ticks(site.ticks).silent_since(time.monotonic(), 1.0)]
+        self.standstill_s = checker.Ticks(site.ticks).standstill_s(before_s)
+        return wrong
+
+    def ask_again(self, acks):
+        servers, found = Servers(self.site.addresses, self.site.token, 10), {}
+        for ack in self.luck.sample(acks, min(len(acks), AGAIN_MOST)):
+            def again(ack=ack):
+                status, body = servers.submit(self.site.leader(), ack.key, ack.name)
+                return (status, body) if status not in (0, 503, 429) else None
+            status, body = until(again, f'{ack.name} is answered again')
+            found[ack.key] = body if status == 201 else f'{status} {body!r}'.encode()
+        return found
+
+    def end(self):
+        """The readers come to the end of the history, and nothing was missing."""
+        for writer in self.writers:
+            writer.end()
+        stored = self.site.revisions()
+        until(lambda: all(reader.broken or reader.odd or (reader.revisions and reader.revisions[-1] >= stored[-1]) for reader in self.readers), 'readers come to the end')
+        stored = self.site.revisions()
+        for person in self.people:
+            person.end()
+        return checker.gaps_of_events({reader.name: reader.revisions for reader in self.readers}, stored)
+
+
+def sites(given, luck, names):
+    """Tries of one site after the other, and whether it has proxies."""
+    for proxied in (False, True):
+        todo = [name for _ in range(given.tries) for name in names if FAULTS[name].proxied == proxied]
+        luck.shuffle(todo)
+        for at in range(0, len(todo), SITE_TRIES):
+            yield todo[at:at + SITE_TRIES], proxied
+
+
+def prove(given):
+    """Returns the figures; prints what does not hold."""
+    luck = random.Random(given.seed)
+    names = given.faults.split(',') if given.faults else [name for name, fault in FAULTS.items() if given.engine in fault.engines]
+    took, wrong, acknowledged, still_s, done = collections.defaultdict(list), [], 0, 0.0, 0
+    for todo, proxied in sites(given, luck, names):
+        site = Site(f'{given.work}/site-{done}', given.build, given.engine, proxied=proxied)
+        try:
+            proof = Proof(site, luck)
+            for done, name in enumerate(todo, done + 1):
+                seconds, bad = proof.one(name)
+                took[name].append(seconds)
+                still_s = max(still_s, proof.standstill_s)
+                told = f'{done:4} {name:20} {seconds:6.3f} s nobody accepted; processes stood still for {proof.standstill_s:.2f} s; {len(proof.acks())} acknowledged'
+                print(told + ''.join(f'\n     FAIL: {text}' for text in bad), file=sys.stderr, flush=True)
+                wrong += bad
+                if bad:
+                    return figures(given, took, wrong, acknowledged + len(proof.acks()), still_s)
+            wrong += proof.end()
+            acknowledged += len(proof.acks())
+        except TimeoutError as late:
+            wrong.append(str(late))
+            return figures(given, took, wrong, acknowledged, still_s)
+        finally:
+            site.end()
+    return figures(given, took, wrong, acknowledged, still_s)
+
+
+def figures(given, took, wrong, acknowledged, still_s):
+    return {
+        'seed': given.seed, 'acknowledged': acknowledged, 'violations': wrong[:50],
+        'writes_lost': sum('was acknowledged by' in text for text in wrong), 'double_grants': sum('before the last word' in text for text in wrong),
+        'standstill_worst_s': round(still_s, 3),
+        'faults': {name: {'tries': len(seconds), 'p50_s': round(statistics.median(seconds), 3), 'worst_s': round(max(seconds), 3), 'goal_s': FAULTS[name].goal_s}
+                   for name, seconds in sorted(took.items())}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('build')
+    parser.add_argument('work')
+    parser.add_argument('--engine', choices=('postgresql', 'sqlite'), default='postgresql')
+    parser.add_argument('--faults', default='')
+    parser.add_argument('--tries', type=int, default=1)
+    parser.add_argument('--seed', type=int, default=int(os.environ.get('EDL_SEED', '1')))
+    parser.add_argument('--json', action='store_true')
+    given = parser.parse_args()
+    print(f'seed {given.seed}', file=sys.stderr)
+    try:
+        told = prove(given)
+    except Missing as missing:
+        print(missing)
+        return MISSING
+    except Exception:  # pylint: disable=broad-except
+        traceback.print_exc()
+        return 1
+    if given.json:
+        print(json.dumps(told))
+    for text in told['violations']:
+        print(f'FAIL: {text}', file=sys.stderr)
+    return 1 if told['violations'] else 0
+
+
+sys.exit(main())
