@@ -2,11 +2,13 @@
 /* engine.h - what the store asks of a database: prepared statements, rows, transactions
  *
  * The store's SQL and what it does with rows are the same over each engine. An engine is a table of
- * functions behind a connection; a folder beside this file has all that only one of them knows.
- * sqlite/ has the one that there is.
+ * functions behind a connection; a folder beside this file has all that only one of them knows:
+ * sqlite/, postgresql/.
  *
  * A statement is bound, then run, or its rows are read one by one; both keep what was
- * bound. An error stays with the engine until its next call: engine_error tells it.
+ * bound. In a transaction an engine may tell an error of run, or of prepare, with the next call
+ * that reads, or with the commit. An error stays with the engine until its next call: engine_error
+ * tells it.
  *
  * Used by: store. Tests: tests/unit/test_store_engine.c. */
 #pragma once
@@ -71,7 +73,8 @@ struct prepared {
 };
 
 /* engine_error - the engine's words, and the beginning of what; returns one of our codes: -ENOSPC,
- * -EROFS, -EIO, -EAGAIN, -EACCES, -ENOMEM, -ETIMEDOUT, EDL_ECORRUPT */
+ * -EROFS, -EIO, -EAGAIN, -EACCES, -ENOMEM, -ETIMEDOUT, EDL_ECORRUPT; of a server -ENOTCONN, -ESTALE
+ * (postgresql.h) */
 int engine_error(struct engine *engine, const char *what, struct edl_error *error);
 
 /* engine_close - accepts NULL; returns NULL */

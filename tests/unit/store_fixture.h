@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_fixture.h - a store in a folder of its own and the cluster that it keeps */
+/* store_fixture.h - a store in a folder of its own and the cluster that it keeps
+ *
+ * With EDL_TEST_POSTGRESQL (postgresql_fixture.h) the store is a database of its own there. A test
+ * of SQLite alone says so first: only_sqlite(). */
 #pragma once
 
 #include <sqlite3.h>
@@ -9,16 +12,36 @@
 #include "scheduler/core/model/effects.h"
 #include "scheduler/core/model/job_names.h"
 #include "scheduler/core/model/rendezvous.h"
-#include "scheduler/store/store.h"
+#include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
+#include "tests/unit/postgresql_fixture.h"
 #include "tests/unit/scheduler_fixture.h"
 
 struct fixture {
     char folder[64];
-    char path[96];
+    char path[96];                      /* of SQLite's file */
+    char url[POSTGRESQL_TEST_URL_SIZE]; /* "" : the store is in SQLite */
     struct store *store;
     struct cluster *cluster;
 };
+
+static inline int open_store(const struct fixture *f, struct store **ret, struct edl_error *error)
+{
+    return f->url[0] != '\0' ? postgresql_open(f->url, ret, error)
+                             : store_open(f->path, ret, error);
+}
+
+/* place_of_store - for store_reader_open */
+static inline const char *place_of_store(const struct fixture *f)
+{
+    return f->url[0] != '\0' ? f->url : f->path;
+}
+
+static inline void only_sqlite(const struct fixture *f)
+{
+    if (f->url[0] != '\0')
+        skip();
+}
 
 static inline int set_up(void **state)
 {
@@ -29,8 +52,12 @@ static inline int set_up(void **state)
     if (mkdtemp(f->folder) == NULL)
         return -1;
     (void)snprintf(f->path, sizeof f->path, "%s/edl.db", f->folder);
-    if (store_open(f->path, &f->store, &error) < 0)
+    if (postgresql_test_server() != NULL)
+        postgresql_test_begin(f->url, POSTGRESQL_TEST_OPTIONS);
+    if (open_store(f, &f->store, &error) < 0) {
+        (void)fprintf(stderr, "%s\n", error.text);
         return -1;
+    }
     f->cluster = new_cluster();
     *state = f;
     return 0;
@@ -50,6 +77,8 @@ static inline int tear_down(void **state)
         (void)unlink(path);
     }
     (void)rmdir(f->folder);
+    if (f->url[0] != '\0')
+        postgresql_test_end(f->url);
     free(f);
     return 0;
 }
@@ -73,7 +102,7 @@ static inline void restart(struct fixture *f)
 
     f->cluster = cluster_free(f->cluster);
     f->store = store_free(f->store);
-    if (store_open(f->path, &f->store, &error) < 0)
+    if (open_store(f, &f->store, &error) < 0)
         fail_msg("%s", error.text);
     f->cluster = new_cluster();
     if (store_load(f->store, f->cluster, start, &error) < 0)
@@ -168,11 +197,44 @@ static inline void agree(struct fixture *f, struct job *job)
     commit(f);
 }
 
-static inline void run_sql(const char *path, const char *sql)
+static inline void run_sql_at(const char *path, const char *sql)
 {
     sqlite3 *db;
 
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
     (void)sqlite3_close(db);
+}
+
+/* run_sql - statements that each engine takes, parted by ";", over a connection of their own */
+static inline void run_sql(const struct fixture *f, const char *sql)
+{
+    struct edl_error error = { 0 };
+    struct postgresql_engine *postgresql;
+
+    if (f->url[0] != '\0') {
+        assert_int_equal(postgresql_connect(f->url, &postgresql, &error), 0);
+        if (postgresql_plain(postgresql, sql, NULL) < 0)
+            (void)postgresql_told(postgresql, sql, &error);
+        (void)engine_close(&postgresql->engine);
+        if (error.code != 0)
+            fail_msg("%s", error.text);
+        return;
+    }
+    run_sql_at(f->path, sql);
+}
+
+/* number_of_sql - the first column of the first row */
+static inline int64_t number_of_sql(const struct fixture *f, const char *sql)
+{
+    int64_t number = engine_number(f->store->engine, sql);
+
+    if (number == -1) {
+        struct edl_error error = { 0 };
+
+        (void)engine_error(f->store->engine, sql, &error);
+        fail_msg("%s", error.text);
+    }
+    return number;
 }

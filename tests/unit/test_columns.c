@@ -48,20 +48,23 @@ TEST_EACH(set_up, tear_down);
 TEST(test_every_column_of_the_schema_is_in_its_table)
 {
     const struct fixture *f = *state;
-    sqlite3_stmt *statement;
-    sqlite3 *db;
+    const struct engine_calls *calls = f->store->engine->calls;
+    struct prepared *statement = NULL;
 
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(calls->prepare(f->store->engine,
+                                    f->url[0] != '\0'
+                                        ? "SELECT column_name FROM information_schema.columns WHERE"
+                                          " table_name = ?1"
+                                        : "SELECT name FROM pragma_table_info(?1)",
+                                    &statement),
+                     0);
     for (size_t i = 0; i < ELEMENTS(tables); i++) {
         const struct record_table *table = tables[i].table;
         int n = 0;
 
-        assert_int_equal(sqlite3_prepare_v2(db, "SELECT name FROM pragma_table_info(?1)", -1,
-                                            &statement, NULL),
-                         SQLITE_OK);
-        (void)sqlite3_bind_text(statement, 1, table->name, -1, SQLITE_STATIC);
-        while (sqlite3_step(statement) == SQLITE_ROW) {
-            const char *name = (const char *)sqlite3_column_text(statement, 0);
+        store_bind_text(statement, 1, table->name);
+        while (store_next(statement, "", NULL) == 1) {
+            const char *name = store_column_text(statement, 0);
 
             if (is_stores_own(table->name, name))
                 continue;
@@ -69,10 +72,10 @@ TEST(test_every_column_of_the_schema_is_in_its_table)
                 fail_msg("the table %s has no column %s", table->name, name);
             n++;
         }
-        (void)sqlite3_finalize(statement);
+        store_reset(statement);
         assert_int_equal(n, store_columns_n(table));
     }
-    (void)sqlite3_close(db);
+    (void)calls->finish(statement);
 }
 
 static size_t alignment_of(const struct column *column)

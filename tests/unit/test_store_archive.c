@@ -372,7 +372,7 @@ TEST(test_they_are_bounded_by_number)
         (void)add_ended(f, "job", "", "ann", 10);
         archive(f, id);
     }
-    run_sql(f->path, "UPDATE job SET ended_wall_us = 100 - id");
+    run_sql(f, "UPDATE job SET ended_wall_us = 100 - id");
     turn(f, 3, 0);
     assert_all(f, " 1 2 3 4 5 6 7 8 9"); /* no bound */
     store_keep(f->store, &(struct store_history){ .jobs = 7 });
@@ -397,7 +397,7 @@ TEST(test_they_are_bounded_by_age)
         (void)add_ended(f, "job", "", "ann", 10);
         archive(f, id);
     }
-    run_sql(f->path, "UPDATE job SET ended_wall_us = 100 * id");
+    run_sql(f, "UPDATE job SET ended_wall_us = 100 * id");
     store_keep(f->store, &(struct store_history){ .us = 1000 });
     turn(f, 0, 1100);
     assert_all(f, " 1 2 3");
@@ -472,22 +472,6 @@ TEST(test_they_are_bounded_by_bytes)
     assert_in_range(store_archived_bytes(f->store), 250000, 300000);
 }
 
-static int64_t number(const struct fixture *f, const char *sql)
-{
-    sqlite3 *db;
-    sqlite3_stmt *statement;
-    int64_t n;
-
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    n = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement);
-    (void)sqlite3_close(db);
-    return n;
-}
-
 /* Jobs that differ by name and place in an array have one; what is told of them differs. */
 TEST(test_documents_are_shared)
 {
@@ -500,12 +484,12 @@ TEST(test_documents_are_shared)
         (void)add_ended(f, name, "many", id <= 30 ? "ann" : "ben", 0);
         archive(f, id);
     }
-    assert_int_equal(number(f, "SELECT count(*) FROM document"), 2);
-    assert_int_equal(number(f, "SELECT jobs FROM document WHERE user = 'ann'"), 30);
-    assert_int_equal(number(f, "SELECT sum(length(spec)) FROM job WHERE archived = 1"), 0);
+    assert_int_equal(number_of_sql(f, "SELECT count(*) FROM document"), 2);
+    assert_int_equal(number_of_sql(f, "SELECT jobs FROM document WHERE \"user\" = 'ann'"), 30);
+    assert_int_equal(number_of_sql(f, "SELECT sum(length(spec)) FROM job WHERE archived = 1"), 0);
     assert_int_equal(store_archived_bytes(f->store),
-                     number(f, "SELECT sum(kept_bytes) + (SELECT sum(bytes) FROM document)"
-                               " FROM job WHERE archived = 1"));
+                     number_of_sql(f, "SELECT sum(kept_bytes) + (SELECT sum(bytes) FROM document)"
+                                      " FROM job WHERE archived = 1"));
     restart(f);
     loaded = load(f, &(struct archive_query){ .id = 17 });
     assert_string_equal(cluster_job(loaded, 17)->spec->name, "many-17");
@@ -515,12 +499,12 @@ TEST(test_documents_are_shared)
     (void)cluster_free(loaded);
     store_keep(f->store, &(struct store_history){ .jobs = 2 });
     turn(f, 0, 0);
-    assert_int_equal(number(f, "SELECT sum(jobs) FROM document"), 2);
+    assert_int_equal(number_of_sql(f, "SELECT sum(jobs) FROM document"), 2);
     store_keep(f->store, &(struct store_history){ .us = 1 });
     turn(f, 0, start.wall_us * 2);
-    assert_int_equal(number(f, "SELECT count(*) FROM document"), 0);
+    assert_int_equal(number_of_sql(f, "SELECT count(*) FROM document"), 0);
     assert_int_equal(store_archived_bytes(f->store), 0);
-    assert_int_equal(number(f, "SELECT count(*) FROM archived_share"), 1); /* of all */
+    assert_int_equal(number_of_sql(f, "SELECT count(*) FROM archived_share"), 1); /* of all */
 }
 
 /* A bound that was lowered, or many that were archived: commits without records go on. */

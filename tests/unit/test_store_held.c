@@ -45,7 +45,7 @@ static struct spans look(struct fixture *f, uint64_t from, uint64_t to, bool gpu
     struct store_reader *reader = NULL;
     struct edl_error error = { 0 };
 
-    if (store_reader_open(f->path, &reader, &error) < 0 ||
+    if (store_reader_open(place_of_store(f), &reader, &error) < 0 ||
         store_reader_spans(reader, &query, see_span, &spans, &error) < 0)
         fail_msg("%s", error.text);
     (void)store_reader_close(reader);
@@ -144,7 +144,7 @@ static void see_known(struct fixture *f, uint64_t *ret)
     struct store_reader *reader = NULL;
     struct edl_error error = { 0 };
 
-    if (store_reader_open(f->path, &reader, &error) < 0 ||
+    if (store_reader_open(place_of_store(f), &reader, &error) < 0 ||
         store_reader_known(reader, ret, &error) < 0)
         fail_msg("%s", error.text);
     (void)store_reader_close(reader);
@@ -153,15 +153,16 @@ static void see_known(struct fixture *f, uint64_t *ret)
 TEST(test_old_spans_go_and_the_reader_knows)
 {
     static const char many[] =
-        "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO held"
-        " (job_id, role, user, since_us, until_us, processes, cpu_millicores, gpus)"
-        " SELECT 7, 0, 'me', i, 1000 + i, 1, 1000, 0 FROM n";
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO "
+        "held"
+        " (id, job_id, role, \"user\", since_us, until_us, processes, cpu_millicores, gpus)"
+        " SELECT 1 + i, 7, 0, 'me', i, 1000 + i, 1, 1000, 0 FROM n";
     struct fixture *f = *state;
     uint64_t known = 0;
 
     see_known(f, &known);
     assert_true(known > start.wall_us); /* since the database was made */
-    run_sql(f->path, many);
+    run_sql(f, many);
     store_keep(f->store, &(struct store_history){ .events = 80 });
     (void)run_job(f->cluster);
     commit_at(f, 0, false);
@@ -195,9 +196,10 @@ static void see_owner(const struct held_owner *owner, void *userdata)
 TEST(test_owners_come_by_what_they_held)
 {
     static const char rows[] =
-        "INSERT INTO held (job_id, role, user, since_us, until_us, processes, cpu_millicores, gpus)"
-        " VALUES (1, 0, 'ann', 100, 200, 1, 1000, 0), (2, 0, 'bob', 100, 300, 1, 1000, 1),"
-        " (3, 0, 'ann', 50, 300, 1, 900, 0), (4, 0, 'cy', 10, 99, 9, 9000, 9);"
+        "INSERT INTO held (id, job_id, role, \"user\", since_us, until_us, processes, "
+        "cpu_millicores, gpus)"
+        " VALUES (2, 1, 0, 'ann', 100, 200, 1, 1000, 0), (3, 2, 0, 'bob', 100, 300, 1, 1000, 1),"
+        " (4, 3, 0, 'ann', 50, 300, 1, 900, 0), (5, 4, 0, 'cy', 10, 99, 9, 9000, 9);"
         "INSERT INTO held_now VALUES (5, 0, 'bob', 290, 1, 9223372036854775, 0)";
     struct fixture *f = *state;
     struct held_query query = { .since_us = 100, .until_us = 300 };
@@ -205,8 +207,8 @@ TEST(test_owners_come_by_what_they_held)
     struct store_reader *reader = NULL;
     struct edl_error error = { 0 };
 
-    run_sql(f->path, rows);
-    assert_int_equal(store_reader_open(f->path, &reader, &error), 0);
+    run_sql(f, rows);
+    assert_int_equal(store_reader_open(place_of_store(f), &reader, &error), 0);
     assert_int_equal(store_reader_owners(reader, &query, see_owner, &users, &error), 0);
     assert_int_equal(users.n, 2);
     assert_string_equal(users.users[0], "bob"); /* 10 us of very much */
@@ -255,8 +257,8 @@ TEST(test_resizes_are_those_of_the_window)
 
     (void)run_job(f->cluster);
     commit(f);
-    run_sql(f->path, rows);
-    assert_int_equal(store_reader_open(f->path, &reader, &error), 0);
+    run_sql(f, rows);
+    assert_int_equal(store_reader_open(place_of_store(f), &reader, &error), 0);
     assert_int_equal(store_reader_resizes(reader, &query, 9, see_resize, &all, &error), 0);
     assert_int_equal(all.n, 3);
     assert_int_equal(all.revisions[0], 1005); /* the newest first */
@@ -298,7 +300,7 @@ TEST(test_points_go_with_their_job)
                      0);
     assert_int_equal(store_series(f->store, 1, see_points, &seen, &error), 1);
     assert_true(seen);
-    run_sql(f->path, "INSERT INTO forgotten (job_id, whole) VALUES (1, 1)");
+    run_sql(f, "INSERT INTO forgotten (job_id, whole) VALUES (1, 1)");
     restart(f);
     commit_at(f, 0, true);
     assert_int_equal(store_series(f->store, 1, see_points, &seen, &error), 0);

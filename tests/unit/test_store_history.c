@@ -99,21 +99,12 @@ TEST(test_events_are_bounded_by_age)
     assert_int_equal(bounds_of(f).newest, 5); /* and revisions go on behind it */
 }
 
-static int count_rows(const struct fixture *f, const char *table)
+static int64_t count_rows(const struct fixture *f, const char *table)
 {
-    sqlite3_stmt *statement;
-    sqlite3 *db;
     char sql[80];
-    int n;
 
     (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    n = sqlite3_column_int(statement, 0);
-    (void)sqlite3_finalize(statement);
-    (void)sqlite3_close(db);
-    return n;
+    return number_of_sql(f, sql);
 }
 
 /* A job with 2,000 tasks: forgotten at once, deleted bit by bit, also over a restart. */
@@ -213,8 +204,8 @@ TEST(test_tasks_that_were_kept_go_after_a_restart)
     struct edl_error error = { 0 };
 
     (void)start_data(f, 100);
-    run_sql(f->path, "UPDATE process SET state = 'exited';"
-                     "UPDATE job SET state = 'succeeded', ended_wall_us = 1");
+    run_sql(f, "UPDATE process SET state = 'exited';"
+               "UPDATE job SET state = 'succeeded', ended_wall_us = 1");
     restart(f);
     assert_int_equal(task_queue_n_tasks(the_job(f)->queue), 0);
     assert_int_equal(task_queue_counts(the_job(f)->queue).todo, 100);
@@ -288,9 +279,9 @@ TEST(test_ends_of_logs_are_bounded_by_bytes)
     }
     assert_int_equal(count_rows(f, "log_tail"), 10);
     assert_int_equal(store_log_bytes(f->store), 9 * (BYTES + 2) + BYTES / 2 + 2);
-    run_sql(f->path, "DELETE FROM log_tail WHERE idx > 9"); /* none: they were the oldest */
+    run_sql(f, "DELETE FROM log_tail WHERE idx > 9"); /* none: they were the oldest */
     assert_int_equal(count_rows(f, "log_tail"), 10);
-    run_sql(f->path, "DELETE FROM log_tail");
+    run_sql(f, "DELETE FROM log_tail");
     assert_int_equal(store_log_bytes(f->store), 0);
     free(text);
 }

@@ -164,8 +164,8 @@ TEST(test_a_large_one_is_checked_later)
     commit(f);
     assert_false(store_wants_check(f->store));
     f->store = store_free(f->store);
-    run_sql(f->path, "INSERT INTO event (time_us, event, node, text)"
-                     " VALUES (1, 'large', '', CAST(zeroblob(140000000) AS TEXT))");
+    run_sql(f, "INSERT INTO event (time_us, event, node, text)"
+               " VALUES (1, 'large', '', CAST(zeroblob(140000000) AS TEXT))");
     leave_log(f);
     assert_int_equal(store_open(f->path, &f->store, &error), 0);
     assert_true(store_wants_check(f->store));
@@ -217,7 +217,7 @@ TEST(test_reading_brings_no_schema_forward)
     struct store *store = NULL;
 
     f->store = store_free(f->store);
-    run_sql(f->path, "PRAGMA user_version = 1");
+    run_sql(f, "PRAGMA user_version = 1");
     assert_int_equal(store_open_read_only(f->path, &store, &error), -EINVAL);
     assert_null(store);
     assert_true(error.remedy[0] != '\0');

@@ -118,7 +118,7 @@ TEST(test_newer_database_is_refused)
     struct store *store = NULL;
 
     f->store = store_free(f->store);
-    run_sql(f->path, "PRAGMA user_version = 9999");
+    run_sql_at(f->path, "PRAGMA user_version = 9999");
     assert_int_equal(store_open(f->path, &store, &error), -EINVAL);
     assert_null(store);
     assert_non_null(strstr(error.text, "9999"));
@@ -133,7 +133,7 @@ TEST(test_error_begins_with_the_reason)
     struct store *store = NULL;
 
     f->store = store_free(f->store);
-    run_sql(f->path, "ALTER TABLE job RENAME COLUMN metrics TO measures");
+    run_sql_at(f->path, "ALTER TABLE job RENAME COLUMN metrics TO measures");
     assert_int_equal(store_open(f->path, &store, &error), EDL_ECORRUPT);
     assert_null(store);
     if (strstr(error.text, "no column named metrics (INSERT INTO job (") == NULL ||
@@ -160,11 +160,11 @@ static void run_file(const char *path, int version)
     globfree(&found);
     assert_non_null(file);
     assert_true(getdelim(&sql, &size, '\0', file) > 0);
-    run_sql(path, sql);
+    run_sql_at(path, sql);
     (void)snprintf(record, sizeof record,
                    "PRAGMA user_version = %d; INSERT INTO schema_migration VALUES (%d, 'x', 1)",
                    version, version);
-    run_sql(path, record);
+    run_sql_at(path, record);
 }
 
 static int64_t number(const char *path, const char *sql)
@@ -215,7 +215,7 @@ static void copy_rows(const struct fixture *f, const char *old)
         (void)snprintf(sql, sizeof sql,
                        "ATTACH '%s' AS new; INSERT INTO main.%s (%s) SELECT %s FROM new.%s",
                        f->path, tables[i], columns, columns, tables[i]);
-        run_sql(old, sql);
+        run_sql_at(old, sql);
         (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", tables[i]);
         assert_true(number(old, sql) > 0);
     }
@@ -245,17 +245,17 @@ static void bring_forward(struct fixture *f, int version)
     commit(f);
     put_tail(f);
     put_answers(f, 1, 1, start.wall_us);
-    run_sql(f->path,
-            "INSERT INTO user (name, role, created_wall_us) VALUES ('ann', 'operator', 1);"
-            "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us)"
-            " VALUES (7, 'c0ffee', 'ann', 'laptop', 1, 0);"
-            "INSERT INTO audit VALUES (3, 1, 'ann', 'token 7', 'POST', '/jobs', 201, 'r')");
+    run_sql_at(f->path,
+               "INSERT INTO user (name, role, created_wall_us) VALUES ('ann', 'operator', 1);"
+               "INSERT INTO token (id, hash, user, note, created_wall_us, expires_wall_us)"
+               " VALUES (7, 'c0ffee', 'ann', 'laptop', 1, 0);"
+               "INSERT INTO audit VALUES (3, 1, 'ann', 'token 7', 'POST', '/jobs', 201, 'r')");
     before = f->cluster;
     f->cluster = NULL;
     (void)snprintf(old, sizeof old, "%s.old", f->path);
     for (int v = 1; v <= version; v++)
         run_file(old, v);
-    run_sql(old, "PRAGMA journal_mode = WAL");
+    run_sql_at(old, "PRAGMA journal_mode = WAL");
     copy_rows(f, old);
     f->store = store_free(f->store);
     assert_int_equal(rename(old, f->path), 0);
@@ -328,7 +328,7 @@ static void end_as_recorded(struct fixture *f, const char *record, enum intent i
     assert_int_equal(cluster_kill_job(f->cluster, job, "", start, &error), 0);
     commit(f);
     (void)snprintf(sql, sizeof sql, "UPDATE job SET %s; UPDATE process SET cause = NULL", record);
-    run_sql(f->path, sql);
+    run_sql_at(f->path, sql);
     restart(f);
     job = the_job(f);
     assert_int_equal(job->state, JOB_STOPPING);
@@ -378,7 +378,7 @@ TEST(test_a_cause_that_is_no_word_is_damage)
 
     (void)run_job(f->cluster);
     commit(f);
-    run_sql(f->path, "UPDATE job SET intent = 'moonstruck'");
+    run_sql_at(f->path, "UPDATE job SET intent = 'moonstruck'");
     assert_int_equal(store_load(f->store, loaded, start, &error), EDL_ECORRUPT);
     assert_non_null(strstr(error.text, "intent"));
     (void)cluster_free(loaded);
@@ -395,11 +395,11 @@ TEST(test_a_step_that_fails_leaves_the_version_before)
     f->store = store_free(f->store);
     assert_int_equal(unlink(f->path), 0);
     run_file(f->path, 1);
-    run_sql(f->path, "CREATE TABLE epoch (in_the_way TEXT)");
+    run_sql_at(f->path, "CREATE TABLE epoch (in_the_way TEXT)");
     assert_int_equal(store_open(f->path, &store, &error), EDL_ECORRUPT);
     assert_null(store);
     assert_int_equal(number(f->path, "PRAGMA user_version"), 5);
-    run_sql(f->path, "DROP TABLE epoch");
+    run_sql_at(f->path, "DROP TABLE epoch");
     assert_int_equal(store_open(f->path, &f->store, &error), 0);
     assert_int_equal(store_schema_version(f->store), newest);
 }
@@ -415,24 +415,25 @@ TEST(test_what_is_over_is_archived)
     (void)unlink(f->path);
     for (int v = 1; v < 11; v++)
         run_file(f->path, v);
-    run_sql(f->path,
-            "PRAGMA journal_mode = WAL;"
-            "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
-            " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us,"
-            " ended_wall_us, dataset_digest, metrics, usage)"
-            " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8)"
-            " SELECT i, 'job-' || i, iif(i = 5, 'queued', 'failed'), 'failed', 'it failed', 'ann',"
-            " json_object('name', 'job-' || i, 'roles', json('[{\"role\":\"trainer\",\"min\":1,"
-            "\"max\":1,\"command\":[\"true\"]}]'), 'array',"
-            " json('{\"name\":\"job\",\"index\":' || i || ',\"jobs\":8}')),"
-            " 2, '[0]', '[]', 0, 0, 1, 1, i, '', NULL,"
-            " '[[1,2,3],[0,0,0],[4,5,6],[7,8,9]]' FROM n;"
-            "INSERT INTO forgotten VALUES (2, 1), (3, 0);"
-            /* whose rows of tasks are still to be closed; a process that is taken for live */
-            "INSERT INTO queue VALUES (3, 1, 0, 0, 0, 0, 0), (4, 1, 0, 0, 0, 0, 0);"
-            "INSERT INTO queue_end VALUES (3, 0, 0, 0, 0, 0);"
-            "INSERT INTO process VALUES (6, 0, 0, 1, 'running', 'n', '[]', 1, 0, 0, 0, '', 1, 1, 0,"
-            " 0, 0, '[]')");
+    run_sql_at(
+        f->path,
+        "PRAGMA journal_mode = WAL;"
+        "INSERT INTO job (id, name, state, reason_code, reason, user, spec, next_incarnation,"
+        " targets, slots, resizes, finishing, submitted_wall_us, started_wall_us,"
+        " ended_wall_us, dataset_digest, metrics, usage)"
+        " WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8)"
+        " SELECT i, 'job-' || i, iif(i = 5, 'queued', 'failed'), 'failed', 'it failed', 'ann',"
+        " json_object('name', 'job-' || i, 'roles', json('[{\"role\":\"trainer\",\"min\":1,"
+        "\"max\":1,\"command\":[\"true\"]}]'), 'array',"
+        " json('{\"name\":\"job\",\"index\":' || i || ',\"jobs\":8}')),"
+        " 2, '[0]', '[]', 0, 0, 1, 1, i, '', NULL,"
+        " '[[1,2,3],[0,0,0],[4,5,6],[7,8,9]]' FROM n;"
+        "INSERT INTO forgotten VALUES (2, 1), (3, 0);"
+        /* whose rows of tasks are still to be closed; a process that is taken for live */
+        "INSERT INTO queue VALUES (3, 1, 0, 0, 0, 0, 0), (4, 1, 0, 0, 0, 0, 0);"
+        "INSERT INTO queue_end VALUES (3, 0, 0, 0, 0, 0);"
+        "INSERT INTO process VALUES (6, 0, 0, 1, 'running', 'n', '[]', 1, 0, 0, 0, '', 1, 1, 0,"
+        " 0, 0, '[]')");
     restart(f);
     assert_int_equal(number(f->path, "SELECT sum(1 << id) FROM job WHERE archived = 1"),
                      1 << 1 | 1 << 3 | 1 << 7);
@@ -579,7 +580,8 @@ TEST(test_passes_of_a_dataset)
     assert_int_equal(task_queue_passes(the_job(f)->queue), said);
     f->cluster = cluster_free(f->cluster);
     f->store = store_free(f->store);
-    run_sql(f->path, "UPDATE queue SET passes = 0"); /* as of a version that had no such column */
+    run_sql_at(f->path,
+               "UPDATE queue SET passes = 0"); /* as of a version that had no such column */
     restart(f);
     assert_int_equal(task_queue_passes(the_job(f)->queue), the_job(f)->spec->passes);
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgresql.h - the store in PostgreSQL: opening it, and leading over it
+ *
+ * Every call blocks: it waits for the server until a deadline. So it is made in a thread beside the
+ * loop, one thread to each connection. A connection that was lost, or waited too long, is lost for
+ * good. Each call of it says -ENOTCONN; its owner closes it and opens another.
+ *
+ * libpq is loaded with the first call; the program is not linked with it.
+ *
+ * Codes, beside those of engine.h. -ENOTCONN: the database is away (lost, too slow, starting).
+ * -ESTALE: another scheduler leads. -EACCES: the server does not let this user in, or do it.
+ * -EINVAL: the database cannot be used as it is, and the error has the remedy. No error has a
+ * password in it.
+ *
+ * Used by: leadership, far. Tests: tests/unit/test_postgresql.c. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct edl_error;
+struct engine;
+struct store;
+
+#define POSTGRESQL_NAME_MAX 63
+#define POSTGRESQL_ADDRESS_MAX 255
+#define POSTGRESQL_COPIES_MAX 8
+#define POSTGRESQL_COMMIT_LIMIT_US 10000000 /* a commit that takes longer: -ENOTCONN */
+
+/* postgresql_is_url - "postgresql://..." or "postgres://...": names such a database */
+bool postgresql_is_url(const char *text);
+
+/* postgresql_shown_url - the URL for people, without its password; the caller frees it */
+char *postgresql_shown_url(const char *url);
+
+/* postgresql_open - a store that writes. Its hosts are tried one after the other, each for a
+ * second. Then the settings of the server are checked and the schema is made, or brought forward.
+ * postgresql_open_reader - a connection for reading: each statement is a transaction of its own;
+ * what is between begin and commit sees one state. The schema must be the newest (-EINVAL) */
+int postgresql_open(const char *url, struct store **ret, struct edl_error *error);
+int postgresql_open_reader(const char *url, struct engine **ret, struct edl_error *error);
+
+/* postgresql_warnings - what an administrator ought to change in the server, a line each; "" for
+ * nothing. Borrowed from the store */
+const char *postgresql_warnings(const struct store *store);
+
+/* postgresql_claim - the database belongs to the cluster of this authority (a text that names it,
+ * its pin) from the first call on. -EINVAL: it belongs to another cluster */
+int postgresql_claim(struct store *store, const char *authority, struct edl_error *error);
+
+/* --- leading --- */
+
+/* postgresql_lead - waits until no other scheduler holds the lock, then begins a term, which is
+ * stored when it returns. Each transaction of the store begins with the check that the term is
+ * still the newest: -ESTALE. address: where others reach this scheduler
+ * give_up: looked at once a second; -ECANCELED */
+int postgresql_lead(struct store *store, const char *name, const char *address,
+                    const atomic_bool *give_up, uint64_t *ret_term, struct edl_error *error);
+
+/* postgresql_term - of a store that leads; 0: it does not */
+uint64_t postgresql_term(const struct store *store);
+
+struct database_copy {
+    char name[POSTGRESQL_NAME_MAX + 1];
+    char state[16]; /* "sync", "quorum", "potential", "async" */
+    uint64_t lag_bytes, lag_us;
+};
+
+struct leader_facts {
+    uint64_t term; /* 0: nobody has led yet */
+    uint64_t turn;
+    char name[POSTGRESQL_NAME_MAX + 1];
+    char address[POSTGRESQL_ADDRESS_MAX + 1];
+    uint64_t since_wall_us;
+    bool wants_copies;                       /* synchronous_standby_names names some */
+    char server[POSTGRESQL_ADDRESS_MAX + 1]; /* host of the connection */
+    size_t n_copies;
+    struct database_copy copies[POSTGRESQL_COPIES_MAX]; /* those that are connected */
+};
+
+/* postgresql_leader - who leads, and the copies of the database */
+int postgresql_leader(struct engine *engine, struct leader_facts *ret, struct edl_error *error);

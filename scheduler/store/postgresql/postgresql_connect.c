@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgresql_connect.c - a connection to the first host of a URL that takes writes
+ *
+ * libpq itself tries several hosts one after the other, but with no limit of time for one that
+ * accepts a connection and says nothing: a frozen machine. So each host is a connection of its own
+ * here, with a limit of its own. Only the search for a host's address (getaddrinfo) is libpq's, and
+ * waits as long as the resolver does.
+ *
+ * libpq tells no SQLSTATE when no connection is made, unless its texts have them (verbose). */
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/store/postgresql/postgresql_internal.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define OLDEST_SERVER 140000
+#define URL_REMEDY "write it as postgresql://USER@HOST/DATABASE"
+#define PASSWORD_REMEDY "keep the password in ~/.pgpass or the file that PGPASSFILE names"
+
+/* What libpq is told beside the URL's own words, which win. */
+static const struct {
+    const char *name, *value;
+} defaults[] = {
+    { "application_name", "edl-scheduler" },
+    { "target_session_attrs", "read-write" },
+    { "keepalives", "1" },
+    { "keepalives_idle", "1" },
+    { "keepalives_interval", "1" },
+    { "keepalives_count", "2" },
+    { "tcp_user_timeout", "2000" },
+};
+
+/* Of each connection. The server ends a session whose client is gone, also while it works. */
+static const char session_settings[] =
+    "SET client_encoding = 'UTF8'; SET synchronous_commit = on; SET plan_cache_mode ="
+    " force_generic_plan; SET jit = off; SET DateStyle = 'ISO'; SET "
+    "client_connection_check_interval"
+    " = 500; SET tcp_user_timeout = 2000; SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval"
+    " = 1; SET tcp_keepalives_count = 2; SET client_min_messages = warning";
+
+static uint64_t now_us(void)
+{
+    return clock_read_us(CLOCK_MONOTONIC);
+}
+
+/* --- notices --- */
+
+/* The commit of a transaction was not told to the standby: a person, or a fast shutdown, ended the
+ * wait for it. The words may be translated; the function's name is not. */
+static void hear(void *userdata, const PGresult *notice)
+{
+    struct postgresql_engine *postgresql = userdata;
+    const char *function = libpq.PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+    const char *text = libpq.PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+
+    if ((function != NULL && streq(function, "SyncRepWaitForLSN")) ||
+        (text != NULL && strstr(text, "synchronous replication") != NULL))
+        postgresql->uncertain = true;
+}
+
+/* --- waiting --- */
+
+/* wait_for - events of the connection's socket; false: not before the deadline */
+static bool wait_for(PGconn *connection, short events, uint64_t deadline_us)
+{
+    struct pollfd fd = { .fd = libpq.PQsocket(connection), .events = events };
+
+    for (;;) {
+        uint64_t now = now_us();
+        uint64_t left_ms = deadline_us > now ? (deadline_us - now) / USEC_PER_MSEC + 1 : 0;
+        int r = poll(&fd, 1, (int)MIN_OF(left_ms, UINT64_C(60000)));
+
+        if (r > 0)
+            return true;
+        if (r < 0 && errno != EINTR)
+            return false;
+        if (now_us() >= deadline_us)
+            return false;
+    }
+}
+
+/* one_line - the first one of libpq's text, in place of what is kept */
+static const char *one_line(PGconn *connection, char *line, size_t size)
+{
+    const char *text = libpq.PQerrorMessage(connection);
+
+    (void)snprintf(line, size, "%.*s", (int)MIN_OF(strcspn(text, "\n"), size - 1), text);
+    return line;
+}
+
+static int lost(struct postgresql_engine *postgresql)
+{
+    char line[250];
+
+    return postgresql_lose(postgresql, "the connection was lost: %s",
+                           one_line(postgresql->connection, line, sizeof line));
+}
+
+int postgresql_wait(struct postgresql_engine *postgresql, uint64_t deadline_us, PGresult **ret)
+{
+    PGconn *connection = postgresql->connection;
+
+    while (connection != NULL) {
+        int unsent = libpq.PQflush(connection);
+        uint64_t limit_us = deadline_us != 0 ? deadline_us : now_us() + postgresql->answer_limit_us;
+
+        if (unsent < 0)
+            return lost(postgresql);
+        if (libpq.PQisBusy(connection) == 0) {
+            *ret = libpq.PQgetResult(connection);
+            return 0;
+        }
+        if (!wait_for(connection, (short)(unsent > 0 ? POLLIN | POLLOUT : POLLIN), limit_us))
+            return postgresql_lose(postgresql, "it does not answer");
+        if (libpq.PQconsumeInput(connection) == 0)
+            return lost(postgresql);
+    }
+    return -ENOTCONN;
+}
+
+int postgresql_plain(struct postgresql_engine *postgresql, const char *sql, PGresult **ret)
+{
+    PGresult *last = NULL;
+    int r = 0;
+
+    if (postgresql->connection == NULL)
+        return -ENOTCONN;
+    if (libpq.PQsendQuery(postgresql->connection, sql) == 0)
+        return lost(postgresql);
+    for (;;) {
+        PGresult *result = NULL;
+
+        if (postgresql_wait(postgresql, 0, &result) < 0)
+            r = -ENOTCONN;
+        if (result == NULL)
+            break;
+        if (libpq.PQresultStatus(result) == PGRES_FATAL_ERROR)
+            r = postgresql_fail_result(postgresql, result);
+        libpq.PQclear(last);
+        last = result;
+    }
+    if (r == 0 && ret != NULL)
+        *ret = TAKE_PTR(last);
+    libpq.PQclear(last);
+    return r;
+}
+
+/* --- hosts --- */
+
+/* part_of - the at-th part of a list; the last one where there are fewer. The caller frees it */
+static char *part_of(const char *list, size_t at)
+{
+    const char *comma;
+    char *part;
+
+    for (; at > 0 && (comma = strchr(list, ',')) != NULL; at--)
+        list = comma + 1;
+    part = xstrdup(list);
+    part[strcspn(part, ",")] = '\0';
+    return part;
+}
+
+static size_t n_parts(const char *list)
+{
+    size_t n = 1;
+
+    for (; (list = strchr(list, ',')) != NULL; list++)
+        n++;
+    return n;
+}
+
+static const char *option(const PQconninfoOption *options, const char *name)
+{
+    for (; options->keyword != NULL; options++)
+        if (streq(options->keyword, name))
+            return options->val != NULL ? options->val : "";
+    return "";
+}
+
+static bool is_list(const char *name)
+{
+    return streq(name, "host") || streq(name, "hostaddr") || streq(name, "port");
+}
+
+#define OPTIONS_MAX 80 /* libpq 15 has some 45 */
+
+struct parameters {
+    const char *names[OPTIONS_MAX + 1], *values[OPTIONS_MAX + 1];
+    char *parts[OPTIONS_MAX]; /* owned */
+    size_t n, n_parts;
+};
+
+static void parameters_of(struct parameters *parameters, const PQconninfoOption *options,
+                          size_t host)
+{
+    *parameters = (struct parameters){ 0 };
+    for (size_t i = 0; i < ELEMENTS(defaults); i++, parameters->n++) {
+        parameters->names[parameters->n] = defaults[i].name;
+        parameters->values[parameters->n] = defaults[i].value;
+    }
+    for (; options->keyword != NULL && parameters->n < OPTIONS_MAX; options++) {
+        char *part;
+
+        if (options->val == NULL || *options->val == '\0')
+            continue;
+        part = is_list(options->keyword) ? part_of(options->val, host) : xstrdup(options->val);
+        parameters->parts[parameters->n_parts++] = part;
+        parameters->names[parameters->n] = options->keyword;
+        parameters->values[parameters->n++] = part;
+    }
+}
+
+static void parameters_done(struct parameters *parameters)
+{
+    for (size_t i = 0; i < parameters->n_parts; i++)
+        free(parameters->parts[i]);
+}
+
+/* state_in - the SQLSTATE in libpq's words, "FATAL:  3D000: database ..."; NULL: they have none.
+ * *ret_words: what stands behind it */
+static const char *state_in(const char *text, char state[6], const char **ret_words)
+{
+    for (const char *at = strstr(text, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
+        size_t n = 0;
+
+        while (n < 5 && (isdigit((unsigned char)at[3 + n]) || isupper((unsigned char)at[3 + n])))
+            n++;
+        if (n < 5 || at[8] != ':')
+            continue;
+        (void)snprintf(state, 6, "%.5s", at + 3);
+        *ret_words = at + 10;
+        return state;
+    }
+    *ret_words = text;
+    return NULL;
+}
+
+static int refused(struct postgresql_engine *postgresql, PGconn *connection)
+{
+    char line[250], state[6];
+    const char *words;
+    const char *found = state_in(one_line(connection, line, sizeof line), state, &words);
+    int code = postgresql_code(found);
+
+    (void)postgresql_fail(postgresql, code, "%s", words);
+    postgresql->kept.remedy = postgresql_remedy(found);
+    if (strstr(line, "no password supplied") != NULL)
+        postgresql->kept.remedy = PASSWORD_REMEDY;
+    return code;
+}
+
+/* poll_connection - until it stands, or the host's time is over */
+static int poll_connection(struct postgresql_engine *postgresql, PGconn *connection)
+{
+    uint64_t deadline_us = now_us() + CONNECT_LIMIT_US;
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+
+    if (libpq.PQstatus(connection) == CONNECTION_BAD)
+        return refused(postgresql, connection);
+    while (status != PGRES_POLLING_OK) {
+        if (status == PGRES_POLLING_FAILED)
+            return refused(postgresql, connection);
+        if (!wait_for(connection, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_us))
+            return postgresql_fail(postgresql, -ENOTCONN, "it does not answer within a second");
+        status = libpq.PQconnectPoll(connection);
+    }
+    return 0;
+}
+
+static void name_place(struct postgresql_engine *postgresql, const PGconn *connection)
+{
+    char where[300];
+    const char *host = libpq.PQhost(connection), *database = libpq.PQdb(connection);
+
+    (void)snprintf(where, sizeof where, "database %.60s%s%.200s", database != NULL ? database : "",
+                   host != NULL && *host != '\0' ? " at " : "", host != NULL ? host : "");
+    free(postgresql->where);
+    postgresql->where = xstrdup(where);
+}
+
+static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption *options,
+                    size_t host)
+{
+    struct parameters parameters;
+    PGconn *connection;
+    int r;
+
+    parameters_of(&parameters, options, host);
+    connection = libpq.PQconnectStartParams(parameters.names, parameters.values, 0);
+    parameters_done(&parameters);
+    if (connection == NULL)
+        abort();
+    name_place(postgresql, connection);
+    (void)libpq.PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
+    r = poll_connection(postgresql, connection);
+    if (r < 0) {
+        libpq.PQfinish(connection);
+        return r;
+    }
+    (void)libpq.PQsetErrorVerbosity(connection, PQERRORS_DEFAULT);
+    (void)libpq.PQsetNoticeReceiver(connection, hear, postgresql);
+    (void)libpq.PQsetnonblocking(connection, 1);
+    postgresql->connection = connection;
+    if (libpq.PQserverVersion(connection) < OLDEST_SERVER)
+        return postgresql_fail(postgresql, -EINVAL, "the server is older than PostgreSQL 14");
+    return postgresql_plain(postgresql, session_settings, NULL);
+}
+
+/* try_hosts - of all errors the one of a host that answered is told, if there is one */
+static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOption *options)
+{
+    size_t n = MAX_OF(n_parts(option(options, "host")), n_parts(option(options, "hostaddr")));
+    struct kept_error kept = { 0 };
+    _cleanup_free_ char *where = NULL;
+    int r = -ENOTCONN;
+
+    for (size_t i = 0; i < n; i++) {
+        r = try_host(postgresql, options, i);
+        if (r == 0)
+            return 0;
+        if (postgresql->connection != NULL)
+            (void)postgresql_lose(postgresql, "%s", postgresql->kept.text);
+        if (i == 0 || (kept.code == -ENOTCONN && r != -ENOTCONN)) {
+            kept = postgresql->kept;
+            free(where);
+            where = xstrdup(postgresql->where);
+        }
+    }
+    postgresql->kept = kept;
+    free(postgresql->where);
+    postgresql->where = TAKE_PTR(where);
+    return kept.code;
+}
+
+int postgresql_connect(const char *url, struct postgresql_engine **ret, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql;
+    PQconninfoOption *options;
+    int r = libpq_load(error);
+
+    if (r < 0)
+        return r;
+    options = libpq.PQconninfoParse(url, NULL); /* its words may have a password in them */
+    if (options == NULL) {
+        (void)edl_error_set(error, -EINVAL, "libpq cannot read the URL of the store");
+        return edl_error_remedy(error, URL_REMEDY);
+    }
+    postgresql = xcalloc(1, sizeof *postgresql);
+    postgresql->engine.calls = &postgresql_calls;
+    postgresql->answer_limit_us = ANSWER_LIMIT_US;
+    r = try_hosts(postgresql, options);
+    libpq.PQconninfoFree(options);
+    if (r == 0) {
+        *ret = postgresql;
+        return 0;
+    }
+    r = postgresql_told(postgresql, "connecting", error);
+    (void)engine_close(&postgresql->engine);
+    return r;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgresql_engine.c - the calls of an engine, by PostgreSQL
+ *
+ * The connection is in libpq's pipeline mode for good. In a transaction a statement that gives no
+ * rows is sent and not waited for: an error of it comes with the next read, or with the commit. A
+ * read asks the server for all results so far (Flush). The commit is the Sync message: the server
+ * takes all between two of them as one transaction, and undoes it as a whole after an error. So
+ * there is no BEGIN, and no COMMIT that could "succeed" in a failed transaction. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/store/postgresql/postgresql_internal.h"
+#include "shared/cleanup.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define NAME_SIZE 24 /* of a statement in the server */
+#define NUMBER_SIZE 32
+
+struct value {
+    const char *text;            /* NULL: SQL's NULL */
+    void (*release)(void *text); /* NULL: it is borrowed */
+    char number[NUMBER_SIZE];
+};
+
+struct postgresql_statement {
+    struct prepared prepared; /* the first member */
+    unsigned long name;
+    unsigned n;
+    unsigned places[POSTGRESQL_PARAMETERS_MAX]; /* postgresql_statement */
+    struct value *values;                       /* owned */
+    const char **texts;                         /* owned: for libpq */
+    PGresult *result;                           /* owned; NULL: it was not run */
+    int row;                                    /* that it stands on, from 1 */
+};
+
+struct postgresql_engine *postgresql_engine_of(struct engine *engine)
+{
+    return (struct postgresql_engine *)engine; /* why: it is the first member */
+}
+
+static struct postgresql_statement *statement_of(struct prepared *statement)
+{
+    return (struct postgresql_statement *)statement; /* why: the same */
+}
+
+static struct postgresql_engine *of_statement(struct prepared *statement)
+{
+    return postgresql_engine_of(statement->engine);
+}
+
+static const char *name_of(unsigned long number, char name[NAME_SIZE])
+{
+    (void)snprintf(name, NAME_SIZE, "edl%lu", number);
+    return name;
+}
+
+/* --- sending and reading --- */
+
+static int broken(struct postgresql_engine *postgresql)
+{
+    return postgresql_lose(postgresql, "libpq: %.200s",
+                           libpq.PQerrorMessage(postgresql->connection));
+}
+
+/* may_send - 0, or why nothing is sent any more */
+static int may_send(struct postgresql_engine *postgresql)
+{
+    return postgresql->connection == NULL || postgresql->failed ? postgresql->kept.code : 0;
+}
+
+/* sent - counts a command that libpq has taken */
+static int sent(struct postgresql_engine *postgresql, int taken)
+{
+    if (taken == 0)
+        return broken(postgresql);
+    postgresql->n_pending++;
+    return 0;
+}
+
+/* take - what one result says. An error is kept: the first one, as what follows is its echo. */
+static void take(struct postgresql_engine *postgresql, PGresult *result)
+{
+    ExecStatusType status = libpq.PQresultStatus(result);
+
+    if (status == PGRES_FATAL_ERROR && !postgresql->failed) {
+        (void)postgresql_fail_result(postgresql, result);
+        postgresql->failed = true;
+    } else if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+        postgresql->changes = strtoull(libpq.PQcmdTuples(result), NULL, 10);
+    }
+}
+
+/* read_pending - the results of all commands, or up to the Sync; *ret, where it is wanted: of the
+ * last one. An error of the commit itself comes before the Sync and is of no command. */
+static int read_pending(struct postgresql_engine *postgresql, bool to_sync, uint64_t deadline_us,
+                        PGresult **ret)
+{
+    bool is_over = !to_sync && postgresql->n_pending == 0;
+
+    while (!is_over) {
+        PGresult *result = NULL;
+
+        if (postgresql_wait(postgresql, deadline_us, &result) < 0)
+            return -ENOTCONN;
+        if (result == NULL) { /* the end of a command */
+            postgresql->n_pending -= postgresql->n_pending > 0;
+            is_over = !to_sync && postgresql->n_pending == 0;
+            continue;
+        }
+        is_over = libpq.PQresultStatus(result) == PGRES_PIPELINE_SYNC;
+        take(postgresql, result);
+        if (ret != NULL && !is_over) {
+            libpq.PQclear(*ret);
+            *ret = result;
+        } else {
+            libpq.PQclear(result);
+        }
+    }
+    return may_send(postgresql);
+}
+
+/* end_transaction - stored or not; *ret as read_pending */
+static int end_transaction(struct postgresql_engine *postgresql, uint64_t deadline_us,
+                           PGresult **ret)
+{
+    int r;
+
+    if (libpq.PQpipelineSync(postgresql->connection) == 0)
+        return broken(postgresql);
+    postgresql->in_transaction = false;
+    r = read_pending(postgresql, true, deadline_us, ret);
+    postgresql->n_pending = 0;
+    postgresql->failed = false;
+    if (postgresql->connection != NULL && postgresql->uncertain)
+        return postgresql_lose(postgresql, "a commit did not wait for its standby");
+    return r;
+}
+
+/* answer - the result of the command that was sent last; *ret is NULL after an error */
+static int answer(struct postgresql_engine *postgresql, PGresult **ret)
+{
+    PGresult *result = NULL;
+    int r;
+
+    if (!postgresql->in_transaction) {
+        r = end_transaction(postgresql, 0, &result);
+    } else {
+        if (libpq.PQsendFlushRequest(postgresql->connection) == 0)
+            return broken(postgresql);
+        r = read_pending(postgresql, false, 0, &result);
+    }
+    if (r == 0 && ret != NULL)
+        *ret = TAKE_PTR(result);
+    libpq.PQclear(result);
+    return r;
+}
+
+int postgresql_ask(struct postgresql_engine *postgresql, const char *sql, int n,
+                   const char *const *values, PGresult **ret)
+{
+    int r = may_send(postgresql);
+
+    if (r == 0)
+        r = sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, sql, n, NULL, values,
+                                                     NULL, NULL, 0));
+    return r < 0 ? r : answer(postgresql, ret);
+}
+
+int postgresql_pipeline(struct postgresql_engine *postgresql)
+{
+    return libpq.PQenterPipelineMode(postgresql->connection) == 0 ? broken(postgresql) : 0;
+}
+
+/* --- statements --- */
+
+/* free_dead - finished statements, in the server; not in a transaction, which an error would end:
+ * one that was never prepared, as its transaction had failed */
+static int free_dead(struct postgresql_engine *postgresql)
+{
+    while (postgresql->n_dead > 0 && !postgresql->in_transaction) {
+        char name[NAME_SIZE], sql[NAME_SIZE + sizeof "DEALLOCATE "];
+
+        postgresql->n_dead--;
+        (void)snprintf(sql, sizeof sql, "DEALLOCATE %s",
+                       name_of(postgresql->dead[postgresql->n_dead], name));
+        if (postgresql_ask(postgresql, sql, 0, NULL, NULL) == -ENOTCONN)
+            return -ENOTCONN;
+    }
+    return 0;
+}
+
+static int prepare(struct engine *engine, const char *text, struct prepared **ret)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    struct postgresql_statement *statement;
+    char name[NAME_SIZE];
+    char *sql;
+    int r = may_send(postgresql);
+
+    if (r == 0)
+        r = free_dead(postgresql);
+    if (r < 0)
+        return r;
+    statement = xcalloc(1, sizeof *statement);
+    statement->prepared.engine = engine;
+    statement->name = ++postgresql->n_prepared;
+    sql = postgresql_statement(text, statement->places, &statement->n);
+    statement->values = xcalloc(statement->n, sizeof *statement->values);
+    statement->texts = xcalloc(statement->n, sizeof *statement->texts);
+    r = sent(postgresql, libpq.PQsendPrepare(postgresql->connection, name_of(statement->name, name),
+                                             sql, 0, NULL));
+    free(sql);
+    if (r == 0 && !postgresql->in_transaction)
+        r = answer(postgresql, NULL);
+    *ret = &statement->prepared;
+    if (r < 0)
+        *ret = engine->calls->finish(*ret);
+    return r;
+}
+
+static void drop_value(struct value *value)
+{
+    if (value->release != NULL)
+        value->release((void *)(uintptr_t)value->text); /* why: it was given to be freed */
+    value->release = NULL;
+    value->text = NULL;
+}
+
+static void drop_result(struct postgresql_statement *statement)
+{
+    libpq.PQclear(statement->result);
+    statement->result = NULL;
+    statement->row = 0;
+}
+
+static struct prepared *finish(struct prepared *prepared)
+{
+    struct postgresql_statement *statement = statement_of(prepared);
+    struct postgresql_engine *postgresql;
+
+    if (prepared == NULL)
+        return NULL;
+    postgresql = of_statement(prepared);
+    postgresql->dead =
+        xreallocarray(postgresql->dead, postgresql->n_dead + 1, sizeof *postgresql->dead);
+    postgresql->dead[postgresql->n_dead++] = statement->name;
+    for (unsigned i = 0; i < statement->n; i++)
+        drop_value(&statement->values[i]);
+    drop_result(statement);
+    free(statement->values);
+    free(statement->texts);
+    free(statement);
+    return NULL;
+}
+
+/* value_at - NULL: the text of the statement does not use it */
+static struct value *value_at(struct prepared *statement, int at)
+{
+    const struct postgresql_statement *of = statement_of(statement);
+    unsigned place = at >= 1 && at <= POSTGRESQL_PARAMETERS_MAX ? of->places[at - 1] : 0;
+
+    if (place == 0)
+        return NULL;
+    drop_value(&of->values[place - 1]);
+    return &of->values[place - 1];
+}
+
+static void bind_text(struct prepared *statement, int at, const char *text,
+                      void (*release)(void *text))
+{
+    struct value *value = value_at(statement, at);
+    char *whole = text != NULL && value != NULL ? postgresql_whole_text(text) : NULL;
+
+    if (value != NULL && whole == NULL) {
+        value->text = text;
+        value->release = text != NULL ? release : NULL;
+        return;
+    }
+    if (value != NULL) {
+        value->text = whole;
+        value->release = free;
+    }
+    if (release != NULL && text != NULL)
+        release((void *)(uintptr_t)text); /* why: it was given to be freed */
+}
+
+static void bind_i64(struct prepared *statement, int at, int64_t number)
+{
+    struct value *value = value_at(statement, at);
+
+    if (value == NULL)
+        return;
+    (void)snprintf(value->number, sizeof value->number, "%lld", (long long)number);
+    value->text = value->number;
+}
+
+/* Seventeen digits tell every double from every other. */
+static void bind_real(struct prepared *statement, int at, double number)
+{
+    struct value *value = value_at(statement, at);
+
+    if (value == NULL)
+        return;
+    (void)snprintf(value->number, sizeof value->number, "%.17g", number);
+    value->text = value->number;
+}
+
+static int send(struct prepared *prepared)
+{
+    struct postgresql_engine *postgresql = of_statement(prepared);
+    struct postgresql_statement *statement = statement_of(prepared);
+    char name[NAME_SIZE];
+    int r = may_send(postgresql);
+
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < statement->n; i++)
+        statement->texts[i] = statement->values[i].text;
+    return sent(postgresql,
+                libpq.PQsendQueryPrepared(postgresql->connection, name_of(statement->name, name),
+                                          (int)statement->n, statement->texts, NULL, NULL, 0));
+}
+
+static int run(struct prepared *statement)
+{
+    int r = send(statement);
+
+    drop_result(statement_of(statement));
+    if (r < 0 || of_statement(statement)->in_transaction)
+        return r;
+    return answer(of_statement(statement), NULL);
+}
+
+static int next(struct prepared *prepared)
+{
+    struct postgresql_statement *statement = statement_of(prepared);
+    int r;
+
+    if (statement->result == NULL) {
+        r = send(prepared);
+        if (r == 0)
+            r = answer(of_statement(prepared), &statement->result);
+        if (r < 0)
+            return r;
+    }
+    if (statement->row < libpq.PQntuples(statement->result)) {
+        statement->row++;
+        return 1;
+    }
+    drop_result(statement);
+    return 0;
+}
+
+static void reset(struct prepared *statement)
+{
+    drop_result(statement_of(statement));
+}
+
+static const char *column_text(struct prepared *prepared, int column)
+{
+    const struct postgresql_statement *statement = statement_of(prepared);
+
+    if (statement->row == 0 ||
+        libpq.PQgetisnull(statement->result, statement->row - 1, column) != 0)
+        return NULL;
+    return libpq.PQgetvalue(statement->result, statement->row - 1, column);
+}
+
+static int64_t column_i64(struct prepared *statement, int column)
+{
+    const char *text = column_text(statement, column);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+static double column_real(struct prepared *statement, int column)
+{
+    const char *text = column_text(statement, column);
+
+    return text != NULL ? strtod(text, NULL) : 0;
+}
+
+static bool column_is_null(struct prepared *statement, int column)
+{
+    return column_text(statement, column) == NULL;
+}
+
+static const char *column_name(struct prepared *prepared, int column)
+{
+    const PGresult *result = statement_of(prepared)->result;
+    const char *name = result != NULL ? libpq.PQfname(result, column) : NULL;
+
+    return name != NULL ? name : "";
+}
+
+static uint64_t changes(struct engine *engine)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+
+    if (may_send(postgresql) == 0 && postgresql->n_pending > 0)
+        (void)answer(postgresql, NULL);
+    return postgresql->changes;
+}
+
+/* --- transactions --- */
+
+/* The first statement of each transaction of a term: in another one it breaks a rule of the row. */
+#define FENCE "UPDATE leader SET turn = CASE WHEN term = $1 THEN turn + 1 END WHERE id = 1"
+#define ONE_STATE "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+static int send_first(struct postgresql_engine *postgresql)
+{
+    char term[NUMBER_SIZE];
+    const char *values[] = { term };
+
+    (void)snprintf(term, sizeof term, "%llu", (unsigned long long)postgresql->term);
+    if (postgresql->reads_only)
+        return sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, ONE_STATE, 0, NULL,
+                                                        NULL, NULL, NULL, 0));
+    if (postgresql->term != 0)
+        return sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, FENCE, 1, NULL,
+                                                        values, NULL, NULL, 0));
+    return 0;
+}
+
+static int begin(struct engine *engine)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+
+    if (postgresql->connection == NULL)
+        return postgresql->kept.code;
+    postgresql->in_transaction = true;
+    return send_first(postgresql);
+}
+
+static int commit(struct engine *engine)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+
+    if (postgresql->connection == NULL)
+        return postgresql->kept.code;
+    return end_transaction(postgresql, clock_read_us(CLOCK_MONOTONIC) + POSTGRESQL_COMMIT_LIMIT_US,
+                           NULL);
+}
+
+static void roll_back(struct engine *engine)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    struct kept_error kept = postgresql->kept; /* why: it is told after the roll-back */
+
+    if (!postgresql->in_transaction || postgresql->connection == NULL)
+        return;
+    (void)sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, "ROLLBACK", 0, NULL,
+                                                   NULL, NULL, NULL, 0));
+    if (postgresql->connection != NULL)
+        (void)end_transaction(postgresql, 0, NULL);
+    if (postgresql->connection != NULL)
+        postgresql->kept = kept;
+}
+
+/* --- the database --- */
+
+static int error_of(struct engine *engine, const char *what, struct edl_error *error)
+{
+    return postgresql_told(postgresql_engine_of(engine), what, error);
+}
+
+static int check(struct engine *engine, struct edl_error *error)
+{
+    return postgresql_engine_of(engine)->connection == NULL
+               ? error_of(engine, "looking at it", error)
+               : 0;
+}
+
+/* Without a term there is no fence; the row's turn goes on all the same. */
+static int probe(struct engine *engine, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    int r = begin(engine);
+
+    if (r == 0 && postgresql->term == 0)
+        r = sent(postgresql,
+                 libpq.PQsendQueryParams(postgresql->connection,
+                                         "UPDATE leader SET turn = turn + 1 WHERE id = 1", 0, NULL,
+                                         NULL, NULL, NULL, 0));
+    if (r == 0)
+        r = commit(engine);
+    return r < 0 ? error_of(engine, "writing", error) : 0;
+}
+
+static void figures(struct engine *engine, struct engine_figures *ret)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    PGresult *result = NULL;
+
+    *ret = (struct engine_figures){ 0 };
+    if (postgresql_ask(postgresql, "SELECT pg_database_size(current_database())", 0, NULL,
+                       &result) == 0 &&
+        libpq.PQntuples(result) == 1)
+        ret->database_bytes = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
+    libpq.PQclear(result);
+}
+
+static void disconnect(struct engine *engine)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+
+    if (postgresql->connection != NULL)
+        libpq.PQfinish(postgresql->connection);
+    free(postgresql->where);
+    free(postgresql->warnings);
+    free(postgresql->dead);
+    free(postgresql);
+}
+
+static const struct engine_mark marks[] = {
+    { "bytes", "octet_length(", ")" },
+    { "index", NULL, NULL }, /* the server chooses */
+    { NULL, NULL, NULL },
+};
+
+const struct engine_calls postgresql_calls = {
+    .marks = marks,
+    .prepare = prepare,
+    .finish = finish,
+    .bind_text = bind_text,
+    .bind_i64 = bind_i64,
+    .bind_real = bind_real,
+    .run = run,
+    .next = next,
+    .reset = reset,
+    .text = column_text,
+    .i64 = column_i64,
+    .real = column_real,
+    .is_null = column_is_null,
+    .name = column_name,
+    .changes = changes,
+    .begin = begin,
+    .commit = commit,
+    .rollback = roll_back,
+    .error = error_of,
+    .check = check,
+    .probe = probe,
+    .figures = figures,
+    .disconnect = disconnect,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgresql_internal.h - shared by the files of scheduler/store/postgresql only; they alone know
+ * PostgreSQL */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler/store/engine.h"
+#include "scheduler/store/postgresql/libpq.h"
+#include "scheduler/store/postgresql/postgresql.h"
+
+struct edl_error;
+
+#define CONNECT_LIMIT_US 1000000 /* of one host */
+#define ANSWER_LIMIT_US 10000000 /* without a byte from the server */
+#define LOCK_LEADER 4711         /* advisory locks of the database: held by who leads, */
+#define LOCK_SCHEMA 4712         /* and by who changes the schema */
+
+/* What the last call that failed met. */
+struct kept_error {
+    int code; /* 0: none */
+    char text[300];
+    const char *remedy; /* NULL: none */
+};
+
+/* One connection. Its statements go to the server one behind the other, without a wait for each
+ * ("pipeline mode"): what stands between two Sync messages is a transaction of the server's. */
+struct postgresql_engine {
+    struct engine engine; /* the first member */
+    PGconn *connection;   /* owned; NULL: it was lost */
+    struct kept_error kept;
+    char *where;              /* owned: "database edl at db1", for people */
+    unsigned long n_prepared; /* names of statements are numbers */
+    unsigned long *dead;      /* owned: names of finished ones, not freed in the server yet */
+    size_t n_dead;
+    size_t n_pending; /* commands whose results were not read yet */
+    uint64_t changes; /* of the last command that was read */
+    bool in_transaction;
+    bool failed;     /* the transaction has; nothing of it is going to be stored */
+    bool reads_only; /* postgresql_open_reader */
+    bool is_pipeline;
+    bool uncertain;           /* a commit did not wait for the standby */
+    uint64_t answer_limit_us; /* without a byte from the server */
+    uint64_t term;            /* 0: it does not lead */
+    int schema_version;
+    char *warnings; /* owned; NULL: none */
+};
+
+struct postgresql_engine *postgresql_engine_of(struct engine *engine);
+
+/* --- errors: postgresql_codes.c --- */
+
+/* postgresql_code - of an SQLSTATE; NULL: of a connection that broke */
+int postgresql_code(const char *sqlstate);
+const char *postgresql_remedy(const char *sqlstate); /* NULL: none is known */
+
+/* postgresql_fail - keeps an error, unless there is one already; returns its code. The format has
+ * no password in it
+ * postgresql_fail_result - what the server says
+ * postgresql_lose - the connection is closed: -ENOTCONN from now on */
+int postgresql_fail(struct postgresql_engine *postgresql, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int postgresql_fail_result(struct postgresql_engine *postgresql, const PGresult *result);
+int postgresql_lose(struct postgresql_engine *postgresql, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* postgresql_told - what is kept, as an error; what: a statement, or what was done */
+int postgresql_told(struct postgresql_engine *postgresql, const char *what,
+                    struct edl_error *error);
+
+/* --- texts: postgresql_text.c --- */
+
+/* postgresql_statement - ?N becomes $M outside of quotes, where M counts the N that the text has,
+ * as the server wants a type for each number. places[N - 1] is M, 0 where the text has no N;
+ * the caller frees what is returned */
+#define POSTGRESQL_PARAMETERS_MAX 100
+char *postgresql_statement(const char *text, unsigned places[POSTGRESQL_PARAMETERS_MAX],
+                           unsigned *ret_n);
+
+/* postgresql_whole_text - the text as the server takes it: bytes that are no UTF-8 are replaced by
+ * U+FFFD. NULL: it is whole as it is; else the caller frees it */
+char *postgresql_whole_text(const char *text);
+
+/* --- a connection: postgresql_connect.c --- */
+
+/* postgresql_connect - to the first host of the URL that answers and takes writes; a plain
+ * connection, not a pipeline yet */
+int postgresql_connect(const char *url, struct postgresql_engine **ret, struct edl_error *error);
+
+/* postgresql_wait - until the connection has a result (NULL: the end of a command's); deadline_us:
+ * CLOCK_MONOTONIC, 0: as long as bytes come. Negative: it was lost */
+int postgresql_wait(struct postgresql_engine *postgresql, uint64_t deadline_us, PGresult **ret);
+
+/* postgresql_plain - statements in one text, before the pipeline begins; *ret is the last result,
+ * for PQclear; NULL: it is not wanted. Errors are kept */
+int postgresql_plain(struct postgresql_engine *postgresql, const char *sql, PGresult **ret);
+
+/* --- statements: postgresql_engine.c --- */
+
+extern const struct engine_calls postgresql_calls;
+
+/* postgresql_pipeline - from now on statements are prepared and run by engine_calls */
+int postgresql_pipeline(struct postgresql_engine *postgresql);
+
+/* postgresql_ask - a statement with its parameters as texts, and the result of it. Outside of a
+ * transaction it is one */
+int postgresql_ask(struct postgresql_engine *postgresql, const char *sql, int n,
+                   const char *const *values, PGresult **ret);
+
+/* --- the schema: postgresql_migrate.c. Errors are kept --- */
+
+int postgresql_migrate(struct postgresql_engine *postgresql);
+int postgresql_check_newest(struct postgresql_engine *postgresql);

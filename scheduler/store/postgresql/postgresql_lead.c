@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgresql_lead.c - the leader of several schedulers: a lock to wait in, and a term in a row
+ *
+ * The lock of a session is only for waiting: the server wakes the next one when that session ends.
+ * It is not proof, because it is not replicated. The row decides. A term is stored, with the
+ * standby, before anything else is read. Each transaction begins with a change of the row that
+ * fails in another term (the fence, postgresql_engine.c).
+ *
+ * The server ends the session of a leader that says nothing (idle_session_timeout). A leader that
+ * is stopped in the middle of a transaction's messages is not idle to the server. The scheduler
+ * that waits for the lock ends that session. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scheduler/store/postgresql/postgresql_internal.h"
+#include "scheduler/store/store_internal.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define WAIT_LIMIT_US 2500000 /* without an answer while it waits for the lock, which takes 1 s */
+#define LEADER_SETTINGS                                                                            \
+    "SELECT set_config('idle_session_timeout', '1500ms', false),"                                  \
+    " set_config('idle_in_transaction_session_timeout', '3s', false),"                             \
+    " set_config('lock_timeout', '0', false)"
+#define WAITER_SETTINGS "SELECT set_config('lock_timeout', '1000ms', false)"
+#define STRINGIFY(x) #x
+#define TEXT(x) STRINGIFY(x)
+
+/* Sessions that hold the lock, or the row, and stand still in the middle of their messages. */
+static const char end_frozen[] =
+    "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity AS a JOIN pg_locks AS l USING (pid)"
+    " WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = " TEXT(
+        LOCK_LEADER) " AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname ="
+                     " current_database()) AND a.pid <> pg_backend_pid() AND a.wait_event = "
+                     "'ClientRead'"
+                     " AND a.state <> 'idle' AND a.state_change < now() - interval '1500 "
+                     "milliseconds'";
+
+static int take_lock(struct postgresql_engine *postgresql, const atomic_bool *give_up)
+{
+    static const char take[] = "SELECT pg_advisory_lock(" TEXT(LOCK_LEADER) ")";
+    int r;
+
+    while ((r = postgresql_ask(postgresql, take, 0, NULL, NULL)) == -EAGAIN) {
+        if (give_up != NULL && atomic_load(give_up))
+            return postgresql_fail(postgresql, -ECANCELED, "it is not waited for any more");
+        r = postgresql_ask(postgresql, end_frozen, 0, NULL, NULL);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+static int begin_term(struct postgresql_engine *postgresql, const char *name, const char *address,
+                      uint64_t *ret)
+{
+    static const char next_term[] = "UPDATE leader SET term = term + 1, name = $1, address = $2,"
+                                    " since_wall_us = $3 WHERE id = 1 RETURNING term";
+    char since[32];
+    const char *values[] = { name, address, since };
+    PGresult *result = NULL;
+    int r;
+
+    (void)snprintf(since, sizeof since, "%" PRIu64, clock_read_us(CLOCK_REALTIME));
+    r = postgresql_ask(postgresql, next_term, ELEMENTS(values), values, &result);
+    if (r == 0 && libpq.PQntuples(result) == 1)
+        *ret = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
+    else if (r == 0)
+        r = postgresql_fail(postgresql, EDL_ECORRUPT, "table leader has no row");
+    libpq.PQclear(result);
+    return r;
+}
+
+int postgresql_lead(struct store *store, const char *name, const char *address,
+                    const atomic_bool *give_up, uint64_t *ret_term, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
+    uint64_t term = 0;
+    int r;
+
+    postgresql->answer_limit_us = WAIT_LIMIT_US;
+    r = postgresql_ask(postgresql, WAITER_SETTINGS, 0, NULL, NULL);
+    if (r == 0)
+        r = take_lock(postgresql, give_up);
+    postgresql->answer_limit_us = ANSWER_LIMIT_US;
+    if (r == 0)
+        r = begin_term(postgresql, name, address, &term);
+    if (r == 0)
+        r = postgresql_ask(postgresql, LEADER_SETTINGS, 0, NULL, NULL);
+    if (r < 0)
+        return postgresql_told(postgresql, "waiting to lead", error);
+    postgresql->term = term;
+    *ret_term = term;
+    return 0;
+}
+
+uint64_t postgresql_term(const struct store *store)
+{
+    return postgresql_engine_of(store->engine)->term;
+}
+
+int postgresql_claim(struct store *store, const char *authority, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
+    const char *values[] = { authority };
+    PGresult *result = NULL;
+    int r =
+        postgresql_ask(postgresql,
+                       "UPDATE leader SET authority = $1 WHERE id = 1 AND authority IN ('', $1)",
+                       ELEMENTS(values), values, NULL);
+    bool is_ours;
+
+    if (r < 0)
+        return postgresql_told(postgresql, "looking whose it is", error);
+    is_ours = postgresql->changes == 1;
+    libpq.PQclear(result);
+    if (is_ours)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "the %s is of another cluster", postgresql->where);
+    return edl_error_remedy(error, "name another database; for a second scheduler of that cluster"
+                                   " see `edl admin standby add`");
+}
+
+/* --- what others say --- */
+
+static uint64_t number(const PGresult *result, int row, int column)
+{
+    return strtoull(libpq.PQgetvalue(result, row, column), NULL, 10);
+}
+
+static void read_leader(const PGresult *result, struct leader_facts *ret)
+{
+    ret->term = number(result, 0, 0);
+    ret->turn = number(result, 0, 1);
+    (void)snprintf(ret->name, sizeof ret->name, "%s", libpq.PQgetvalue(result, 0, 2));
+    (void)snprintf(ret->address, sizeof ret->address, "%s", libpq.PQgetvalue(result, 0, 3));
+    ret->since_wall_us = number(result, 0, 4);
+    ret->wants_copies = streq(libpq.PQgetvalue(result, 0, 5), "t");
+}
+
+static void read_copies(const PGresult *result, struct leader_facts *ret)
+{
+    size_t n = MIN_OF((size_t)libpq.PQntuples(result), ELEMENTS(ret->copies));
+
+    for (int i = 0; (size_t)i < n; i++) {
+        struct database_copy *copy = &ret->copies[i];
+
+        (void)snprintf(copy->name, sizeof copy->name, "%s", libpq.PQgetvalue(result, i, 0));
+        (void)snprintf(copy->state, sizeof copy->state, "%s", libpq.PQgetvalue(result, i, 1));
+        copy->lag_bytes = number(result, i, 2);
+        copy->lag_us = number(result, i, 3);
+    }
+    ret->n_copies = n;
+}
+
+int postgresql_leader(struct engine *engine, struct leader_facts *ret, struct edl_error *error)
+{
+    static const char of_leader[] =
+        "SELECT term, turn, name, address, since_wall_us,"
+        " current_setting('synchronous_standby_names') <> '' FROM leader WHERE id = 1";
+    /* state and lag are NULL where the role may not see them */
+    static const char of_copies[] =
+        "SELECT application_name, coalesce(sync_state, ''), coalesce(greatest(pg_wal_lsn_diff("
+        "pg_current_wal_lsn(), flush_lsn), 0), 0)::bigint, coalesce(extract(epoch FROM flush_lag) *"
+        " 1000000, 0)::bigint FROM pg_stat_replication WHERE state IS NULL OR state = 'streaming'"
+        " ORDER BY application_name";
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    struct leader_facts facts = { 0 };
+    PGresult *result = NULL;
+    int r = postgresql_ask(postgresql, of_leader, 0, NULL, &result);
+
+    if (r == 0 && libpq.PQntuples(result) == 1)
+        read_leader(result, &facts);
+    libpq.PQclear(result);
+    result = NULL;
+    if (r == 0)
+        r = postgresql_ask(postgresql, of_copies, 0, NULL, &result);
+    if (r == 0)
+        read_copies(result, &facts);
+    libpq.PQclear(result);
+    if (r < 0)
+        return postgresql_told(postgresql, "reading who leads", error);
+    (void)snprintf(facts.server, sizeof facts.server, "%s", libpq.PQhost(postgresql->connection));
+    *ret = facts;
+    return 0;
+}

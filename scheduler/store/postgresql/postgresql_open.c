@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgresql_open.c - opening a database: settings that are looked at, the schema, the statements
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/store/postgresql/postgresql_internal.h"
+#include "scheduler/store/store_internal.h"
+#include "shared/cleanup.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define MADE_SO                                                                                    \
+    "make it with: createdb --template=template0 --encoding=UTF8 --locale=C --owner=ROLE DATABASE"
+
+/* What would lose stored turns, or order names in another way. expected: values in blanks */
+static const struct setting {
+    const char *what, *sql, *expected, *remedy;
+} settings[] = {
+    { "synchronous_commit", "current_setting('synchronous_commit')", " on remote_apply ",
+      "set synchronous_commit = on for the scheduler's role" },
+    { "fsync", "current_setting('fsync')", " on ", "set fsync = on in postgresql.conf" },
+    { "full_page_writes", "current_setting('full_page_writes')", " on ",
+      "set full_page_writes = on in postgresql.conf" },
+    { "encoding", "current_setting('server_encoding')", " UTF8 ", MADE_SO },
+    { "collation", "(SELECT datcollate FROM pg_database WHERE datname = current_database())",
+      " C POSIX C.UTF-8 C.utf8 ", MADE_SO },
+    { "pg_is_in_recovery()", "CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END", " off ",
+      "name the database's primary in the URL of the store" },
+};
+
+/* What costs time, or proof. */
+static const struct advice {
+    const char *sql; /* true: it is as it ought to be */
+    const char *text;
+} advices[] = {
+    { "current_setting('data_checksums') = 'on'",
+      "the database has no data_checksums, so a damaged page is not noticed: pg_checksums "
+      "--enable" },
+    { "(SELECT setting::bigint <= 1000 FROM pg_settings WHERE name ="
+      " 'wal_retrieve_retry_interval')",
+      "set wal_retrieve_retry_interval = 100ms on each server of the database: with the default of"
+      " 5s a standby that lost its primary stops all commits for as long" },
+};
+
+bool postgresql_is_url(const char *text)
+{
+    return strncmp(text, "postgresql://", strlen("postgresql://")) == 0 ||
+           strncmp(text, "postgres://", strlen("postgres://")) == 0;
+}
+
+/* without_value - cuts out what stands behind NAME= in the query of a URL */
+static void without_value(char *url, const char *name)
+{
+    char *at = strchr(url, '?');
+
+    while (at != NULL) {
+        char *value = at + 1 + strlen(name);
+
+        if (strncmp(at + 1, name, strlen(name)) == 0 && *value == '=')
+            memmove(value + 1, value + 1 + strcspn(value + 1, "&"),
+                    strlen(value + 1 + strcspn(value + 1, "&")) + 1);
+        at = strchr(at + 1, '&');
+    }
+}
+
+char *postgresql_shown_url(const char *url)
+{
+    char *shown = xstrdup(url);
+    char *user = strstr(shown, "//");
+    char *at, *colon;
+
+    if (user == NULL)
+        return shown;
+    user += strlen("//");
+    at = user + strcspn(user, "/?");
+    while (at > user && *at != '@') /* the last one: a password may have one as well */
+        at--;
+    colon = strchr(user, ':');
+    if (*at == '@' && colon != NULL && colon < at)
+        memmove(colon, at, strlen(at) + 1);
+    without_value(shown, "password");
+    without_value(shown, "sslpassword");
+    return shown;
+}
+
+static int check_setting(struct postgresql_engine *postgresql, const struct setting *setting)
+{
+    _cleanup_free_ char *sql = NULL;
+    char word[80];
+    PGresult *result = NULL;
+    int r;
+
+    if (asprintf(&sql, "SELECT %s", setting->sql) < 0)
+        abort();
+    r = postgresql_plain(postgresql, sql, &result);
+    if (r < 0)
+        return r;
+    (void)snprintf(word, sizeof word, " %.60s ", libpq.PQgetvalue(result, 0, 0));
+    libpq.PQclear(result);
+    if (strstr(setting->expected, word) != NULL)
+        return 0;
+    (void)postgresql_fail(postgresql, -EINVAL, "its %s is%.*s, and the store needs%s",
+                          setting->what, (int)strlen(word) - 1, word, setting->expected);
+    postgresql->kept.remedy = setting->remedy;
+    return -EINVAL;
+}
+
+static int look_for_advice(struct postgresql_engine *postgresql)
+{
+    size_t size;
+    FILE *out = open_memstream(&postgresql->warnings, &size);
+    int r = 0;
+
+    if (out == NULL)
+        abort();
+    for (size_t i = 0; r == 0 && i < ELEMENTS(advices); i++) {
+        _cleanup_free_ char *sql = NULL;
+        PGresult *result = NULL;
+
+        if (asprintf(&sql, "SELECT %s", advices[i].sql) < 0)
+            abort();
+        r = postgresql_plain(postgresql, sql, &result);
+        if (r == 0 && !streq(libpq.PQgetvalue(result, 0, 0), "t"))
+            (void)fprintf(out, "%s\n", advices[i].text);
+        libpq.PQclear(result);
+    }
+    (void)fclose(out);
+    return r;
+}
+
+static int check_all(struct postgresql_engine *postgresql)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < ELEMENTS(settings); i++)
+        r = check_setting(postgresql, &settings[i]);
+    return r == 0 ? look_for_advice(postgresql) : r;
+}
+
+/* told_and_closed - the kept error; the connection is not used any more */
+static int told_and_closed(struct postgresql_engine *postgresql, const char *what,
+                           struct edl_error *error)
+{
+    int r = postgresql_told(postgresql, what, error);
+
+    (void)engine_close(&postgresql->engine);
+    return r;
+}
+
+/* prepare_all - one behind the other, without a wait for each: an error comes with the commit */
+static int prepare_all(struct store *store, struct edl_error *error)
+{
+    const struct engine_calls *calls = store->engine->calls;
+    int r = calls->begin(store->engine);
+
+    if (r == 0)
+        r = store_prepare_all(store, error);
+    if (r == 0 && calls->commit(store->engine) < 0)
+        r = store_error(store, "preparing its statements", error);
+    return r;
+}
+
+int postgresql_open(const char *url, struct store **ret, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql;
+    struct store *store;
+    int r = postgresql_connect(url, &postgresql, error);
+
+    if (r < 0)
+        return r;
+    r = check_all(postgresql);
+    if (r == 0)
+        r = postgresql_migrate(postgresql);
+    if (r == 0)
+        r = postgresql_pipeline(postgresql);
+    if (r < 0)
+        return told_and_closed(postgresql, "opening it", error);
+    store = store_new();
+    store->engine = &postgresql->engine;
+    store->schema_version = postgresql->schema_version;
+    r = prepare_all(store, error);
+    if (r < 0)
+        (void)store_free(store);
+    else
+        *ret = store;
+    return r;
+}
+
+int postgresql_open_reader(const char *url, struct engine **ret, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql;
+    int r = postgresql_connect(url, &postgresql, error);
+
+    if (r < 0)
+        return r;
+    postgresql->reads_only = true;
+    r = postgresql_check_newest(postgresql);
+    if (r == 0) /* shorter than the wait for an answer: that one loses the connection */
+        r = postgresql_plain(postgresql,
+                             "SET default_transaction_read_only = on; SET statement_timeout = 8000",
+                             NULL);
+    if (r == 0)
+        r = postgresql_pipeline(postgresql);
+    if (r < 0)
+        return told_and_closed(postgresql, "opening it for reading", error);
+    *ret = &postgresql->engine;
+    return 0;
+}
+
+const char *postgresql_warnings(const struct store *store)
+{
+    const char *warnings = postgresql_engine_of(store->engine)->warnings;
+
+    return warnings != NULL ? warnings : "";
+}

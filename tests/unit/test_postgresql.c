@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_postgresql.c - a store in PostgreSQL: refused databases, failed transactions, leading
+ *
+ * The tests of texts need no server. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/unit/store_fixture.h"
+#include "tests/unit/test.h"
+
+/* --- texts --- */
+
+TEST(test_parameters_are_numbered_as_the_server_wants)
+{
+    static const struct {
+        const char *text, *sent;
+        unsigned n, places[4];
+    } rows[] = {
+        { "SELECT 1", "SELECT 1", 0, { 0 } },
+        { "a = ?1 AND b = ?2", "a = $1 AND b = $2", 2, { 1, 2 } },
+        { "a = ?3 AND b = ?1 AND c = ?3", "a = $1 AND b = $2 AND c = $1", 2, { 2, 0, 1 } },
+        { "a = '?1' AND \"?2\" = ?2", "a = '?1' AND \"?2\" = $1", 1, { 0, 1 } },
+        { "a = 'it''s ?1' || ?1", "a = 'it''s ?1' || $1", 1, { 1 } },
+        { "?12", "$1", 1, { 0 } },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        unsigned places[POSTGRESQL_PARAMETERS_MAX], n;
+        _cleanup_free_ char *sent = postgresql_statement(rows[i].text, places, &n);
+
+        assert_string_equal(sent, rows[i].sent);
+        assert_int_equal(n, rows[i].n);
+        assert_memory_equal(places, rows[i].places, sizeof rows[i].places);
+    }
+}
+
+TEST(test_bytes_that_are_no_text_are_replaced)
+{
+    static const struct {
+        const char *text, *sent; /* NULL: as it is */
+    } rows[] = {
+        { "", NULL },
+        { "\xc3\xa9 \xf0\x9f\x90\x98", NULL },
+        { "a\xff", "a\xef\xbf\xbd" },
+        { "\xff\xfe", "\xef\xbf\xbd\xef\xbf\xbd" },
+        { "\xc3", "\xef\xbf\xbd" },
+        { "\xc3\x28", "\xef\xbf\xbd(" },
+        { "\xed\xa0\x80z", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz" }, /* a surrogate */
+        { "\xff\xc3\xa9", "\xef\xbf\xbd\xc3\xa9" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        _cleanup_free_ char *sent = postgresql_whole_text(rows[i].text);
+
+        if (rows[i].sent == NULL)
+            assert_null(sent);
+        else
+            assert_string_equal(sent, rows[i].sent);
+    }
+}
+
+TEST(test_a_shown_url_has_no_password)
+{
+    static const struct {
+        const char *url, *shown;
+    } rows[] = {
+        { "postgresql:///edl", "postgresql:///edl" },
+        { "postgresql://edl@db1,db2/edl", "postgresql://edl@db1,db2/edl" },
+        { "postgresql://edl:se:cr@et@db1/edl", "postgresql://edl@db1/edl" },
+        { "postgres://edl:secret@db1:5433/edl?sslmode=require",
+          "postgres://edl@db1:5433/edl?sslmode=require" },
+        { "postgresql://db1:5433/edl?password=secret&user=a",
+          "postgresql://db1:5433/edl?password=&user=a" },
+        { "postgresql:///edl?host=/run&sslpassword=secret",
+          "postgresql:///edl?host=/run&sslpassword=" },
+        { "postgresql:///edl?user=a&password=s?x", "postgresql:///edl?user=a&password=" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        _cleanup_free_ char *shown = postgresql_shown_url(rows[i].url);
+
+        assert_string_equal(shown, rows[i].shown);
+    }
+    assert_true(postgresql_is_url("postgresql:///edl"));
+    assert_false(postgresql_is_url("/var/lib/edl/edl.db"));
+}
+
+TEST(test_states_are_codes_of_the_store)
+{
+    static const struct {
+        const char *state;
+        int code;
+    } rows[] = {
+        { NULL, -ENOTCONN },       { "53100", -ENOSPC },    { "25006", -EROFS },
+        { "40001", -EAGAIN },      { "40P01", -EAGAIN },    { "55P03", -EAGAIN },
+        { "42501", -EACCES },      { "28P01", -EACCES },    { "28000", -EACCES },
+        { "3D000", -EACCES },      { "57P03", -ENOTCONN },  { "08006", -ENOTCONN },
+        { "53300", -ENOTCONN },    { "57014", -ETIMEDOUT }, { "23505", EDL_ECORRUPT },
+        { "XX001", EDL_ECORRUPT },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        assert_int_equal(postgresql_code(rows[i].state), rows[i].code);
+}
+
+/* --- databases --- */
+
+static bool has_server(void)
+{
+    if (postgresql_test_server() != NULL)
+        return true;
+    print_message("EDL_TEST_POSTGRESQL names no server\n");
+    return false;
+}
+
+#define NEED_SERVER()                                                                              \
+    do {                                                                                           \
+        if (!has_server())                                                                         \
+            skip();                                                                                \
+    } while (0)
+
+static void see_refused(const char *url, int code, const char *says, const char *remedy)
+{
+    struct store *store = NULL;
+    struct edl_error error = { 0 };
+    int r = postgresql_open(url, &store, &error);
+
+    if (r != code || strstr(error.text, says) == NULL || strstr(error.remedy, remedy) == NULL)
+        fail_msg("%s: %d: %s; %s", url, r, error.text, error.remedy);
+    assert_null(strstr(error.text, "secret"));
+    assert_null(strstr(error.remedy, "secret"));
+    assert_null(store);
+}
+
+TEST(test_a_url_that_is_none_is_told_without_its_password)
+{
+    NEED_SERVER();
+    see_refused("postgresql://edl:secret@db1:port/edl", -ENOTCONN, "invalid", "");
+    see_refused("postgresql://edl:secret@[db1/edl", -EINVAL, "cannot read the URL",
+                "postgresql://");
+    see_refused("postgresql:///edl?secret", -EINVAL, "cannot read the URL", "postgresql://");
+}
+
+TEST(test_a_server_that_is_not_there_is_away)
+{
+    NEED_SERVER();
+    see_refused("postgresql:///edl?host=/nowhere", -ENOTCONN, "No such file", "");
+    see_refused("postgresql://edl:secret@127.0.0.1:1/edl", -ENOTCONN, "refused", "");
+}
+
+TEST(test_the_host_that_answers_is_taken)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE], two[2 * POSTGRESQL_TEST_URL_SIZE];
+    const char *host;
+    struct store *store = NULL;
+    struct edl_error error = { 0 };
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    host = strstr(url, "host=");
+    assert_non_null(host);
+    (void)snprintf(two, sizeof two, "%.*shost=/nowhere,%s", (int)(host - url), url,
+                   host + strlen("host="));
+    if (postgresql_open(two, &store, &error) < 0)
+        fail_msg("%s", error.text);
+    (void)store_free(store);
+    postgresql_test_end(url);
+}
+
+TEST(test_databases_that_cannot_be_used_are_refused)
+{
+    static const struct {
+        const char *options, *sql;
+        int code;
+        const char *says, *remedy;
+    } rows[] = {
+        { "ENCODING 'SQL_ASCII' LOCALE 'C'", NULL, -EINVAL, "encoding is SQL_ASCII", "createdb" },
+        { POSTGRESQL_TEST_OPTIONS, "CREATE TABLE theirs (id bigint)", -EINVAL, "something else",
+          "of its own" },
+        { POSTGRESQL_TEST_OPTIONS,
+          "CREATE TABLE schema_migration (version bigint, name text, applied_us bigint);"
+          " INSERT INTO schema_migration VALUES (9999, '', 0)",
+          -EINVAL, "schema 9999", "newer edl-scheduler" },
+        { POSTGRESQL_TEST_OPTIONS,
+          "REVOKE ALL ON SCHEMA public FROM PUBLIC;"
+          " DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname"
+          " = 'edl_test_poor') THEN CREATE ROLE edl_test_poor LOGIN; END IF;"
+          " END $$",
+          -EACCES, "no schema", "OWNER TO" },
+    };
+
+    NEED_SERVER();
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char url[POSTGRESQL_TEST_URL_SIZE], as[POSTGRESQL_TEST_URL_SIZE + 40];
+
+        postgresql_test_begin(url, rows[i].options);
+        if (rows[i].sql != NULL)
+            postgresql_test_sql(url, rows[i].sql);
+        (void)snprintf(as, sizeof as, "%s%s", url,
+                       rows[i].code == -EACCES ? "&user=edl_test_poor" : "");
+        see_refused(as, rows[i].code, rows[i].says, rows[i].remedy);
+        postgresql_test_end(url);
+    }
+}
+
+TEST(test_a_database_that_is_not_there_is_named)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+
+    NEED_SERVER();
+    postgresql_test_url(url, "edl_test_nowhere");
+    see_refused(url, -EACCES, "does not exist", "createdb");
+}
+
+/* --- a store of its own --- */
+
+static struct store *open_it(const char *url)
+{
+    struct store *store = NULL;
+    struct edl_error error = { 0 };
+
+    if (postgresql_open(url, &store, &error) < 0)
+        fail_msg("%s", error.text);
+    return store;
+}
+
+static struct prepared *prepare(const struct store *store, const char *text)
+{
+    struct prepared *statement = NULL;
+
+    assert_int_equal(store->engine->calls->prepare(store->engine, text, &statement), 0);
+    return statement;
+}
+
+/* run_in - in a transaction, whose errors may come with its commit */
+static void run_in(const struct store *store, const char *text)
+{
+    struct prepared *statement = prepare(store, text);
+
+    (void)store->engine->calls->run(statement);
+    (void)store->engine->calls->finish(statement);
+}
+
+static int commit_of(const struct store *store)
+{
+    return store->engine->calls->commit(store->engine);
+}
+
+TEST(test_a_transaction_that_failed_is_not_committed)
+{
+    static const char *const failing[] = {
+        "INSERT INTO away VALUES (1, 0)",                            /* a key twice */
+        "INSERT INTO log_tail VALUES (77, 'a', 0, 0, 0, '', '', 0)", /* at the commit alone */
+        "INSERT INTO nowhere VALUES (1)",
+    };
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    store = open_it(url);
+    for (size_t i = 0; i < ELEMENTS(failing); i++) {
+        struct edl_error error = { 0 };
+        struct prepared *last;
+
+        assert_int_equal(store->engine->calls->begin(store->engine), 0);
+        run_in(store, "INSERT INTO job_series VALUES (1, '', '', 0, '')");
+        run_in(store, failing[i]);
+        last = NULL;
+        if (store->engine->calls->prepare(store->engine, "SELECT 1", &last) == 0 && i != 1)
+            assert_true(store->engine->calls->next(last) < 0); /* no row is not "no row" */
+        (void)store->engine->calls->finish(last);
+        assert_int_equal(commit_of(store), EDL_ECORRUPT);
+        (void)store_error(store, "writing", &error);
+        assert_non_null(strstr(error.text, i == 0   ? "duplicate key"
+                                           : i == 1 ? "foreign key"
+                                                    : "does not exist"));
+        store->engine->calls->rollback(store->engine);
+        assert_int_equal(engine_number(store->engine, "SELECT count(*) FROM job_series"), 0);
+    }
+    (void)store_free(store);
+    postgresql_test_end(url);
+}
+
+TEST(test_a_cluster_claims_its_database)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct edl_error error = { 0 };
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    store = open_it(url);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(postgresql_claim(store, "sha256:aa", &error), 0);
+    assert_int_equal(postgresql_claim(store, "sha256:bb", &error), -EINVAL);
+    assert_non_null(strstr(error.text, "of another cluster"));
+    (void)store_free(store);
+    postgresql_test_end(url);
+}
+
+TEST(test_a_reader_sees_one_state)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct edl_error error = { 0 };
+    struct engine *reader = NULL;
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    store = open_it(url);
+    assert_int_equal(postgresql_open_reader(url, &reader, &error), 0);
+    assert_int_equal(reader->calls->begin(reader), 0);
+    assert_int_equal(engine_number(reader, "SELECT count(*) FROM job_series"), 0);
+    run_in(store, "INSERT INTO job_series VALUES (1, '', '', 0, '')");
+    assert_int_equal(engine_number(reader, "SELECT count(*) FROM job_series"), 0);
+    assert_int_equal(reader->calls->commit(reader), 0);
+    assert_int_equal(engine_number(reader, "SELECT count(*) FROM job_series"), 1);
+    assert_int_equal(engine_number(reader, "DELETE FROM job_series RETURNING 1"), -1);
+    assert_int_equal(engine_error(reader, "", &error), -EROFS);
+    (void)engine_close(reader);
+    (void)store_free(store);
+    postgresql_test_end(url);
+}
+
+/* --- leading --- */
+
+static int add_series(const struct store *store, int64_t id)
+{
+    const struct engine_calls *calls = store->engine->calls;
+    struct prepared *statement = NULL;
+    int r = calls->prepare(store->engine,
+                           "INSERT INTO job_series (job_id, rate_of, cost_name, period_us, points)"
+                           " VALUES (?1, '', '', 0, '')",
+                           &statement);
+
+    if (r < 0)
+        return r;
+    store_bind_i64(statement, 1, id);
+    r = calls->begin(store->engine);
+    if (r == 0)
+        r = calls->run(statement);
+    if (r == 0)
+        r = calls->commit(store->engine);
+    if (r < 0)
+        calls->rollback(store->engine);
+    (void)calls->finish(statement);
+    return r;
+}
+
+static void lead(struct store *store, const char *name, uint64_t term)
+{
+    struct edl_error error = { 0 };
+    uint64_t found = 0;
+
+    if (postgresql_lead(store, name, "https://here:7010", NULL, &found, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(found, term);
+    assert_int_equal(postgresql_term(store), term);
+}
+
+TEST(test_a_leader_that_was_deposed_stores_nothing)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct edl_error error = { 0 };
+    struct leader_facts facts;
+    struct store *first, *second;
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    first = open_it(url);
+    second = open_it(url);
+    lead(first, "first", 1);
+    assert_int_equal(add_series(first, 1), 0);
+    /* as after a failover: the lock is not replicated */
+    postgresql_test_sql(url, "UPDATE leader SET term = 2");
+    assert_int_equal(add_series(first, 2), -ESTALE);
+    assert_int_equal(store_error(first, "writing", &error), -ESTALE);
+    assert_non_null(strstr(error.text, "another scheduler leads"));
+    assert_int_equal(first->engine->calls->probe(first->engine, &error), -ESTALE);
+    assert_int_equal(engine_number(second->engine, "SELECT count(*) FROM job_series"), 1);
+    (void)store_free(first); /* and with it the lock */
+    lead(second, "second", 3);
+    assert_int_equal(add_series(second, 2), 0);
+    assert_int_equal(second->engine->calls->probe(second->engine, &error), 0);
+    assert_int_equal(postgresql_leader(second->engine, &facts, &error), 0);
+    assert_string_equal(facts.name, "second");
+    assert_string_equal(facts.address, "https://here:7010");
+    assert_int_equal(facts.term, 3);
+    assert_true(facts.since_wall_us > 1700000000000000 && facts.turn == 3);
+    assert_int_equal(facts.n_copies, 0);
+    (void)store_free(second);
+    postgresql_test_end(url);
+}
+
+TEST(test_who_waits_can_give_up)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct edl_error error = { 0 };
+    struct store *first, *second;
+    atomic_bool give_up = true;
+    uint64_t term = 0;
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    first = open_it(url);
+    second = open_it(url);
+    lead(first, "first", 1);
+    assert_int_equal(postgresql_lead(second, "second", "", &give_up, &term, &error), -ECANCELED);
+    assert_int_equal(postgresql_term(second), 0);
+    (void)store_free(first);
+    (void)store_free(second);
+    postgresql_test_end(url);
+}
+
+TEST(test_a_session_that_was_ended_is_away)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct edl_error error = { 0 };
+    struct store *first, *second;
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    first = open_it(url);
+    second = open_it(url);
+    lead(first, "first", 1);
+    postgresql_test_sql(url, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype ="
+                             " 'advisory' AND granted AND pid <> pg_backend_pid() AND database ="
+                             " (SELECT oid FROM pg_database WHERE datname = current_database())");
+    lead(second, "second", 2);
+    assert_int_equal(add_series(first, 1), -ENOTCONN);
+    assert_int_equal(store_error(first, "writing", &error), -ENOTCONN);
+    assert_int_equal(first->engine->calls->check(first->engine, &error), -ENOTCONN);
+    assert_int_equal(first->engine->calls->begin(first->engine), -ENOTCONN);
+    assert_int_equal(engine_number(first->engine, "SELECT 1"), -1);
+    assert_int_equal(add_series(second, 1), 0);
+    (void)store_free(first);
+    (void)store_free(second);
+    postgresql_test_end(url);
+}
+
+/* A leader that says nothing is ended by the server, one in the middle of a transaction's messages
+ * by who waits. */
+TEST(test_a_leader_that_stands_still_is_followed)
+{
+    NEED_SERVER();
+    for (int in_transaction = 0; in_transaction < 2; in_transaction++) {
+        char url[POSTGRESQL_TEST_URL_SIZE];
+        struct store *first, *second;
+
+        postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+        first = open_it(url);
+        second = open_it(url);
+        lead(first, "first", 1);
+        if (in_transaction == 1) {
+            assert_int_equal(first->engine->calls->begin(first->engine), 0);
+            assert_int_equal(engine_number(first->engine, "SELECT 1"), 1);
+        }
+        lead(second, "second", 2); /* waits until then */
+        assert_int_equal(add_series(second, 1), 0);
+        if (in_transaction == 1)
+            assert_int_equal(commit_of(first), -ENOTCONN);
+        else
+            assert_int_equal(add_series(first, 1), -ENOTCONN);
+        (void)store_free(first);
+        (void)store_free(second);
+        postgresql_test_end(url);
+    }
+}
