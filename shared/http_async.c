@@ -29,6 +29,7 @@ struct http_async_call {
     CURL *easy; /* owned */
     http_answer_fn on_answer;
     void *userdata;
+    bool abandoned; /* http_async_abandon is about to tell it */
     struct http_async_call *prev;
     struct http_async_call *next;
 };
@@ -164,6 +165,25 @@ int http_async_start(struct http_async *async, const struct http_call *call,
     if (ret_call != NULL)
         *ret_call = started;
     return 0;
+}
+
+void http_async_abandon(struct http_async *async, const char *why)
+{
+    struct http_async_call *first;
+
+    DL_FOREACH(async->calls, first)
+    first->abandoned = true;
+    /* New ones come behind them. Callbacks may start those, and cancel any. */
+    while ((first = async->calls) != NULL && first->abandoned) {
+        struct http_answer answer;
+
+        detach(first);
+        http_answer_fail(&answer, &async->base, EDL_EUNREACHABLE, why, "");
+        answer.sent = true;
+        first->on_answer(&answer, first->userdata);
+        http_answer_clear(&answer);
+        call_free(first);
+    }
 }
 
 void http_async_cancel(struct http_async_call *call)

@@ -126,3 +126,21 @@ bool http_call_has_body(const struct http_call *call)
     return call->json != NULL || call->body != NULL || streq(call->method, "POST") ||
            streq(call->method, "PUT") || streq(call->method, "PATCH");
 }
+
+void http_call_leader(const char *value, size_t size, char ret[HTTP_LEADER_MAX])
+{
+    ret[0] = '\0';
+    while (size > 0 && (*value == ' ' || *value == '\t')) {
+        value++;
+        size--;
+    }
+    while (size > 0 && (unsigned char)value[size - 1] <= ' ')
+        size--;
+    if (size >= HTTP_LEADER_MAX)
+        return;
+    for (size_t i = 0; i < size; i++)
+        if (value[i] <= ' ' || value[i] > '~')
+            return;
+    memcpy(ret, value, size);
+    ret[size] = '\0';
+}

@@ -45,6 +45,10 @@ int http_call_body(const struct http_call *call, char **ret, size_t *ret_size,
 /* http_call_has_body - also one of no bytes, whose length is told */
 bool http_call_has_body(const struct http_call *call);
 
+/* http_call_leader - the value of the header EDL-Leader, size bytes with what is around it
+ * *ret is "" when it is no address that could be asked: too long, or not of printable letters. */
+void http_call_leader(const char *value, size_t size, char ret[HTTP_LEADER_MAX]);
+
 /* http_answer_take - an answer came: body (NULL: none) is the answer's from now on */
 void http_answer_take(struct http_answer *ret, unsigned status, bool says_json, char *body,
                       size_t size);

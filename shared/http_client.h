@@ -15,6 +15,7 @@
 struct edl_error;
 
 #define HTTP_ADDRESS_MAX 64 /* of a peer, in digits */
+#define HTTP_LEADER_MAX 256 /* of the header EDL-Leader, with its end */
 
 /* An answer with any status. json is NULL when the body is none or not JSON; body is
  * NUL-terminated. Owned by the receiver of the callback only during it. */
@@ -23,7 +24,8 @@ struct http_answer {
     bool
         sent; /* of a failure: there was a connection, so the server may have done what was asked */
     unsigned status;
-    unsigned retry_after_s; /* the header Retry-After in seconds; 0: it does not say */
+    unsigned retry_after_s;       /* the header Retry-After in seconds; 0: it does not say */
+    char leader[HTTP_LEADER_MAX]; /* the header EDL-Leader: base of the scheduler that leads; "" */
     json_t *json;
     char *body;
     size_t body_size;
@@ -95,6 +97,10 @@ int http_async_start(struct http_async *async, const struct http_call *call,
                      http_answer_fn on_answer, void *userdata, struct http_async_call **ret_call,
                      struct edl_error *error);
 void http_async_cancel(struct http_async_call *call); /* NULL is accepted */
+
+/* http_async_abandon - each call in flight fails now, with EDL_EUNREACHABLE and why as its text:
+ * nobody waits for a server any more that others have taken over from */
+void http_async_abandon(struct http_async *async, const char *why);
 
 /* http_peer_chain - the certificates that an https server shows, as PEM text, the caller's
  * Nothing is checked, and nothing is sent: for whoever knows what to look for in them

@@ -62,9 +62,14 @@ static int on_seek(void *userdata, curl_off_t offset, int origin)
 /* libcurl takes an answer that ends within its headers for one without a body. */
 static size_t on_header(char *line, size_t one, size_t size, void *userdata)
 {
+    static const char leader[] = "EDL-Leader:";
     struct http_exchange *exchange = userdata;
 
     (void)one;
+    if (size > 5 && memcmp(line, "HTTP/", 5) == 0) /* what came before was an interim answer */
+        exchange->leader[0] = '\0';
+    if (size >= sizeof leader && strncasecmp(line, leader, sizeof leader - 1) == 0)
+        http_call_leader(line + sizeof leader - 1, size - (sizeof leader - 1), exchange->leader);
     exchange->headers_whole =
         size <= 2 && (line[0] == '\r' || line[0] == '\n'); /* the empty line behind them */
     return size;
@@ -257,6 +262,7 @@ void http_exchange_finish(struct http_exchange *exchange, CURLcode result,
         http_answer_take(ret_answer, (unsigned)status, says_json(exchange->easy),
                          TAKE_PTR(exchange->body), exchange->body_size);
         ret_answer->retry_after_s = retry_after_s(exchange->easy);
+        memcpy(ret_answer->leader, exchange->leader, sizeof ret_answer->leader);
         (void)curl_easy_getinfo(exchange->easy, CURLINFO_LOCAL_IP, &local);
         (void)snprintf(ret_answer->local, sizeof ret_answer->local, "%s",
                        local != NULL ? local : "");

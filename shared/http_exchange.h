@@ -25,6 +25,7 @@ struct http_exchange {
     size_t body_room;
     bool too_large;
     bool headers_whole;
+    char leader[HTTP_LEADER_MAX]; /* as EDL-Leader says; "": it does not */
     char text[CURL_ERROR_SIZE];
 };
 

@@ -62,6 +62,7 @@ static int begin_body(struct http_parse *parse)
         if (parse->status == 101 || ++parse->n_headers > HTTP_PARSE_HEADERS_MAX)
             return -EPROTO;
         parse->has_length = parse->chunked = parse->is_json = false;
+        parse->leader[0] = '\0';
         parse->state = HTTP_PARSE_STATUS;
     } else if (parse->no_body || parse->status == 204 || parse->status == 304) {
         parse->state = HTTP_PARSE_DONE;
@@ -125,6 +126,8 @@ static int take_header(struct http_parse *parse)
         parse->is_json = strcasestr(value, "json") != NULL;
     } else if (strcasecmp(parse->line, "Retry-After") == 0) {
         take_retry_after(parse, value);
+    } else if (strcasecmp(parse->line, "EDL-Leader") == 0) {
+        http_call_leader(value, strlen(value), parse->leader);
     }
     return 0;
 }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/http_client.h"
+
 #define HTTP_PARSE_LINE_BYTES 8192
 #define HTTP_PARSE_HEADERS_MAX 100
 
@@ -30,8 +32,9 @@ struct http_parse {
     enum http_parse_state state;
     bool no_body; /* the request was HEAD */
     unsigned status;
-    bool is_json;           /* Content-Type says so */
-    unsigned retry_after_s; /* as Retry-After says; 0: it does not */
+    bool is_json;                 /* Content-Type says so */
+    unsigned retry_after_s;       /* as Retry-After says; 0: it does not */
+    char leader[HTTP_LEADER_MAX]; /* as EDL-Leader says; "": it does not */
     bool has_length, chunked;
     uint64_t left; /* bytes of the body or of the chunk */
     unsigned n_headers;

@@ -262,6 +262,7 @@ static void finish(struct http_plain *exchange, int r, uint64_t timeout_us, stru
     }
     http_answer_take(ret, parse->status, parse->is_json, TAKE_PTR(parse->body), parse->body_size);
     ret->retry_after_s = parse->retry_after_s;
+    memcpy(ret->leader, parse->leader, sizeof ret->leader);
 }
 
 static void exchange_all(struct http_plain *exchange, uint64_t timeout_us,

@@ -31,6 +31,7 @@ static void on_hello(struct http_request *request, void *userdata)
 {
     (void)userdata;
     http_reply_header(request, "X-Extra", "yes");
+    http_reply_header(request, "EDL-Leader", "https://b.example:7010");
     http_reply_text(request, 200, "text/plain", "hello\n");
 }
 

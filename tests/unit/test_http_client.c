@@ -70,6 +70,61 @@ TEST(test_cancel_and_free)
     assert_int_equal(cancelled.n_answers, 0);
 }
 
+static void on_leader(const struct http_answer *answer, void *userdata)
+{
+    struct result *result = userdata;
+
+    assert_string_equal(answer->leader, "https://b.example:7010");
+    result->n_answers++;
+}
+
+TEST(test_answers_tell_who_leads)
+{
+    struct http_call hello = { .method = "GET", .path = "/hello" };
+    struct fixture *f = *state;
+    struct result result = { .fixture = f };
+
+    assert_int_equal(http_async_start(f->async, &hello, on_leader, &result, NULL, NULL), 0);
+    run_until(f, &result.n_answers, 1);
+}
+
+static void on_abandoned(const struct http_answer *answer, void *userdata)
+{
+    struct http_call hello = { .method = "GET", .path = "/hello" };
+    struct result *result = userdata;
+
+    if (result->n_answers++ > 1) {
+        result->status = answer->status; /* of what was asked again */
+        return;
+    }
+    assert_int_equal(answer->failure, EDL_EUNREACHABLE);
+    assert_true(answer->sent);
+    assert_non_null(strstr(answer->text, "another one leads"));
+    if (result->call != NULL) /* one of them takes the other away */
+        http_async_cancel(TAKE_PTR(result->call));
+    assert_int_equal(http_async_start(result->fixture->async, &hello, on_abandoned, result, NULL,
+                                      NULL),
+                     0);
+}
+
+/* Who asks again from inside is not told at once that it failed again. */
+TEST(test_calls_that_are_abandoned_fail)
+{
+    struct http_call forever = { .method = "GET", .path = "/forever" };
+    struct fixture *f = *state;
+    struct result result = { .fixture = f };
+    struct result gone = { 0 };
+
+    assert_int_equal(http_async_start(f->async, &forever, on_abandoned, &result, NULL, NULL), 0);
+    assert_int_equal(http_async_start(f->async, &forever, on_answer, &gone, &result.call, NULL), 0);
+    wait_held(f, 2);
+    result.n_answers = 1;
+    http_async_abandon(f->async, "another one leads");
+    assert_int_equal(gone.n_answers, 0);
+    run_until(f, &result.n_answers, 3);
+    assert_int_equal(result.status, 200);
+}
+
 static void on_answer_again(const struct http_answer *answer, void *userdata)
 {
     struct http_call call = { .method = "GET", .path = "/hello" };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shared/cleanup.h"
+#include "shared/http_call.h"
 #include "shared/http_parse.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -63,6 +64,41 @@ TEST(test_answers)
                 assert_string_equal(parse.body, cases[i].body);
             http_parse_clear(&parse);
         }
+}
+
+/* What could not be asked is nobody's address. */
+TEST(test_who_leads)
+{
+    static const struct {
+        const char *text, *leader;
+    } cases[] = {
+        { OK "EDL-Leader: https://b:7010\r\nContent-Length: 0\r\n\r\n", "https://b:7010" },
+        { OK "edl-leader:https://b:7010 \r\nContent-Length: 0\r\n\r\n", "https://b:7010" },
+        { OK "EDL-Leader:\r\nContent-Length: 0\r\n\r\n", "" },
+        { OK "EDL-Leader: https://b evil\r\nContent-Length: 0\r\n\r\n", "" },
+        { OK "EDL-Leader: https://\033[31m\r\nContent-Length: 0\r\n\r\n", "" },
+        { "HTTP/1.1 100 Continue\r\nEDL-Leader: https://b\r\n\r\n" OK "\r\n", "" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct http_parse parse;
+
+        http_parse_init(&parse, false);
+        assert_int_equal(feed(&parse, cases[i].text, 7), 1);
+        assert_string_equal(parse.leader, cases[i].leader);
+        http_parse_clear(&parse);
+    }
+}
+
+TEST(test_an_address_of_a_leader_is_bounded)
+{
+    char value[HTTP_LEADER_MAX + 1], leader[HTTP_LEADER_MAX];
+
+    (void)memset(value, 'x', sizeof value);
+    http_call_leader(value, HTTP_LEADER_MAX, leader);
+    assert_string_equal(leader, "");
+    http_call_leader(value, HTTP_LEADER_MAX - 1, leader);
+    assert_int_equal(strlen(leader), HTTP_LEADER_MAX - 1);
 }
 
 TEST(test_refused)
