@@ -24,6 +24,7 @@
 #include "scheduler/core/events/lease.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
+#include "scheduler/store/far/far.h"
 #include "scheduler/store/store.h"
 #include "shared/agent_wire.h"
 #include "shared/http_server.h"
@@ -199,7 +200,7 @@ static int try_to_store(struct scheduler *scheduler, struct edl_error *error)
                              ROOM_MIN_BYTES);
     r = state_reopen(scheduler, error);
     if (r == 0)
-        r = store_probe(scheduler->store, error);
+        r = store_probe(store_near(scheduler->store), error);
     if (r == 0)
         r = state_write_port_file(scheduler, error);
     return r == 0 ? state_load(scheduler, error) : r;

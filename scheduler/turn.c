@@ -347,6 +347,14 @@ void scheduler_away(struct scheduler *scheduler, const struct edl_error *why)
     leadership_lost(scheduler, why);
 }
 
+/* ends_term - another scheduler may lead from now on: what is stored is known to a new term alone
+ */
+static bool ends_term(const struct scheduler *scheduler, int code)
+{
+    return scheduler->leadership.role != ROLE_ALONE &&
+           (code == -ENOTCONN || code == -ESTALE || degraded_survives(code));
+}
+
 /* The commit failed. The requests of this turn are refused, and readers are told the state on
  * disk. */
 static void fail(struct scheduler *scheduler, const struct edl_error *why)
@@ -355,7 +363,7 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
 
     scheduler->turn_wanted = false;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
-    if (why->code == -ENOTCONN || why->code == -ESTALE) {
+    if (ends_term(scheduler, why->code)) {
         scheduler_away(scheduler, why);
         return;
     }

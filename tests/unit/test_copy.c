@@ -96,13 +96,14 @@ TEST(test_every_value_comes_over_as_it_is)
     struct edl_error error = { 0 };
     char path[128];
 
-    run_sql(f->path,
-            "INSERT INTO job_series VALUES (9223372036854775807, 'a' || char(9) || 'b' ||"
-            " char(10) || 'c\\d \\N ' || char(233, 1, 127), '', -9223372036854775807, '\\N');"
-            "INSERT INTO family VALUES (7, 'ann/n', 1, 0.1, '[]', 0, 1e300, -1.5e-7, '[]', '', 0);"
-            "INSERT INTO event (revision, time_us, event, job_id, node, text)"
-            " VALUES (7, 1, 'x', NULL, '', ''), (8, 1, 'x', 3, 'n', CAST(x'61ff62c3' AS TEXT));"
-            "UPDATE archived_share SET jobs = 3 WHERE user = '*'");
+    run_sql_at(
+        f->path,
+        "INSERT INTO job_series VALUES (9223372036854775807, 'a' || char(9) || 'b' ||"
+        " char(10) || 'c\\d \\N ' || char(233, 1, 127), '', -9223372036854775807, '\\N');"
+        "INSERT INTO family VALUES (7, 'ann/n', 1, 0.1, '[]', 0, 1e300, -1.5e-7, '[]', '', 0);"
+        "INSERT INTO event (revision, time_us, event, job_id, node, text)"
+        " VALUES (7, 1, 'x', NULL, '', ''), (8, 1, 'x', 3, 'n', CAST(x'61ff62c3' AS TEXT));"
+        "UPDATE archived_share SET jobs = 3 WHERE user = '*'");
     beside(f, "copy", path);
     if (copy_to(f, path, &sum, &error) < 0)
         fail_msg("%s", error.text);
@@ -133,8 +134,8 @@ TEST(test_triggers_add_nothing_to_a_copy)
 
     (void)run_job(f->cluster);
     commit(f);
-    run_sql(f->path, "INSERT INTO document (id, user, digest, jobs, bytes, text)"
-                     " VALUES (1, 'ann', 'd', 1, 100, 't')");
+    run_sql_at(f->path, "INSERT INTO document (id, user, digest, jobs, bytes, text)"
+                        " VALUES (1, 'ann', 'd', 1, 100, 't')");
     beside(f, "copy", path);
     if (copy_to(f, path, &sum, &error) < 0)
         fail_msg("%s", error.text);
@@ -178,7 +179,7 @@ TEST(test_a_target_that_holds_a_cluster_is_refused)
     };
     struct fixture *f = *state;
 
-    run_sql(f->path, "UPDATE schema_migration SET applied_us = 7 WHERE version = 1");
+    run_sql_at(f->path, "UPDATE schema_migration SET applied_us = 7 WHERE version = 1");
     for (size_t i = 0; i < ELEMENTS(cases); i++) {
         struct edl_error error = { 0 };
         struct store *other;
@@ -188,7 +189,7 @@ TEST(test_a_target_that_holds_a_cluster_is_refused)
         if (store_open(path, &other, &error) < 0)
             fail_msg("%s", error.text);
         (void)store_free(other);
-        run_sql(path, cases[i].sql);
+        run_sql_at(path, cases[i].sql);
         assert_true(copy_onto(f, path, &error) < 0);
         assert_string_equal(error.text, cases[i].says);
         assert_true(strlen(error.remedy) > 0);
@@ -206,7 +207,7 @@ TEST(test_a_damaged_or_older_source_is_refused)
     beside(f, "none", path);
     assert_int_equal(sqlite_copy_source(path, &from, &error), -ENOENT);
     f->store = store_free(f->store);
-    run_sql(f->path, "PRAGMA user_version = 3");
+    run_sql_at(f->path, "PRAGMA user_version = 3");
     assert_int_equal(sqlite_copy_source(f->path, &from, &error), -EINVAL);
     assert_non_null(strstr(error.remedy, "start this edl-scheduler once"));
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store_far.c - a scheduler whose database is far: what is answered while a turn is in flight,
+ * and what comes of it */
+#include "tests/unit/live_scheduler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/core/core.h"
+#include "scheduler/store/far/far_internal.h"
+#include "shared/clock.h"
+#include "shared/macro.h"
+#include "tests/unit/test.h"
+
+#define DEADLINE_US (60 * USEC_PER_SEC)
+#define SLOW_US (1500 * USEC_PER_MSEC) /* a commit: reports are answered long before */
+#define JOB(name_)                                                                                 \
+    "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\","       \
+    "\"min-instance\":1,\"max-instance\":1}}}"
+#define OFFER                                                                                      \
+    "\"address\":\"10.0.0.7\",\"cpu_millicores\":4000,\"memory_bytes\":4294967296,\"gpus\":0,"     \
+    "\"port_first\":20000,\"port_last\":20099"
+#define REPORT "{\"boot_id\":\"b1\",\"sent_us\":1,\"processes\":[]," OFFER "}"
+
+static int setup(void **state)
+{
+    (void)setenv("EDL_STORE_DELAY_MS", "0", 1);
+    return live_setup(state);
+}
+
+static int teardown(void **state)
+{
+    (void)unsetenv("EDL_STORE_DELAY_MS");
+    return live_teardown(state);
+}
+
+TEST_EACH(setup, teardown);
+
+static void ask(struct live *live, unsigned status, const char *method, const char *path,
+                const char *key, const char *body, struct reply *reply)
+{
+    if (live_ask(live, method, path, key, body, reply) != status)
+        fail_msg("%s %s: %u, %s", method, path, reply->status, reply->body);
+}
+
+static void slow(struct live *live, uint64_t delay_us)
+{
+    far_of(live->scheduler->store)->config.delay_us = delay_us;
+}
+
+static void step(struct live *live)
+{
+    assert_true(sd_event_run(live->scheduler->event, 100 * USEC_PER_MSEC) >= 0);
+}
+
+/* Until a turn is in flight that nothing has answered. */
+static void await_flight(struct live *live)
+{
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+
+    while (live->scheduler->flight == NULL) {
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+        step(live);
+    }
+}
+
+static void await_landing(struct live *live)
+{
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+
+    while (live->scheduler->flight != NULL || live->scheduler->turn_wanted) {
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+        step(live);
+    }
+}
+
+static const char *join(struct live *live, char credential[65])
+{
+    struct reply reply = { 0 };
+
+    live->token = live->scheduler->join_token;
+    ask(live, 201, "POST", "/nodes/join", NULL, "{\"node\":\"n1\",\"boot_id\":\"b1\"," OFFER "}",
+        &reply);
+    (void)snprintf(credential, 65, "%s",
+                   json_string_value(json_object_get(reply.json, "credential")));
+    live->token = credential;
+    ask(live, 200, "POST", "/nodes/n1/report", NULL, REPORT, &reply);
+    reply_clear(&reply);
+    live->token = NULL;
+    return credential;
+}
+
+TEST(test_what_is_stored_is_read_back)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 }, again = { 0 };
+
+    assert_non_null(far_of(live->scheduler->store));
+    ask(live, 201, "POST", "/users", NULL, "{\"name\":\"ann\"}", &reply);
+    ask(live, 201, "POST", "/jobs", "k1", JOB("kept"), &reply);
+    live_restart(live);
+    ask(live, 201, "POST", "/jobs", "k1", JOB("kept"), &again);
+    assert_string_equal(again.body, reply.body);
+    ask(live, 200, "GET", "/users/ann", NULL, NULL, &reply);
+    ask(live, 200, "GET", "/events?after=0", NULL, NULL, &reply);
+    assert_non_null(strstr(reply.body, "job-queued"));
+    reply_clear(&reply);
+    reply_clear(&again);
+}
+
+TEST(test_calls_wait_for_the_turn_in_flight)
+{
+    struct live *live = *state;
+    struct reply first = { 0 }, second = { 0 }, read = { 0 }, health = { 0 };
+
+    await_landing(live);
+    slow(live, SLOW_US);
+    live_send(live, "POST", "/jobs", NULL, JOB("one"), &first);
+    await_flight(live);
+    live_send(live, "POST", "/jobs", NULL, JOB("two"), &second);
+    live_send(live, "GET", "/jobs", NULL, NULL, &read);
+    live_send(live, "GET", "/healthz", NULL, NULL, &health);
+    live_wait(live, &health);
+    assert_non_null(live->scheduler->flight);
+    assert_int_equal(first.n + second.n + read.n, 0);
+    assert_null(cluster_job(live->scheduler->cluster, 2)); /* nothing changed the core */
+    live_wait(live, &first);
+    live_wait(live, &read);
+    live_wait(live, &second);
+    assert_int_equal(first.status, 201);
+    assert_int_equal(second.status, 201);
+    assert_non_null(strstr(read.body, "\"one\""));
+    reply_clear(&first);
+    reply_clear(&second);
+    reply_clear(&read);
+    reply_clear(&health);
+}
+
+TEST(test_a_report_in_flight_gets_its_lease)
+{
+    struct live *live = *state;
+    struct reply job = { 0 }, report = { 0 };
+    const struct node *node;
+    char credential[65];
+    uint64_t before_us;
+
+    (void)join(live, credential);
+    await_landing(live);
+    node = cluster_node(live->scheduler->cluster, "n1");
+    slow(live, SLOW_US);
+    live_send(live, "POST", "/jobs", NULL, JOB("one"), &job);
+    await_flight(live);
+    before_us = node->lease_deadline_us;
+    live_send_as(live, credential, "POST", "/nodes/n1/report", NULL, REPORT, &report);
+    live_wait(live, &report);
+    assert_non_null(live->scheduler->flight);
+    assert_int_equal(job.n, 0);
+    assert_int_equal(report.status, 200);
+    assert_true(json_is_false(json_object_get(report.json, "stored")));
+    assert_true(json_integer_value(json_object_get(report.json, "lease_us")) > 0);
+    assert_true(node->lease_deadline_us > before_us);
+    live_wait(live, &job);
+    reply_clear(&job);
+    reply_clear(&report);
+}
+
+/* The process ends with a turn on its way: it is there or not, and nobody was told that it is. */
+TEST(test_an_end_in_flight_tells_nothing)
+{
+    struct live *live = *state;
+    struct reply job = { 0 }, again = { 0 };
+
+    await_landing(live);
+    slow(live, SLOW_US);
+    live_send(live, "POST", "/jobs", "k1", JOB("one"), &job);
+    await_flight(live);
+    live_restart(live);
+    assert_true(job.status != 201);
+    ask(live, 201, "POST", "/jobs", "k1", JOB("one"), &again);
+    assert_int_equal(json_integer_value(json_object_get(again.json, "id")), 1);
+    reply_clear(&job);
+    reply_clear(&again);
+}
+
+TEST(test_a_commit_that_fails_refuses_its_calls)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+
+    ask(live, 201, "POST", "/jobs", NULL, JOB("kept"), &reply);
+    live_disk_full(true);
+    ask(live, 507, "POST", "/jobs", NULL, JOB("lost"), &reply);
+    assert_null(cluster_job(live->scheduler->cluster, 2));
+    live_disk_full(false);
+    while (live->scheduler->degraded.on) {
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+        step(live);
+    }
+    ask(live, 201, "POST", "/jobs", NULL, JOB("more"), &reply);
+    reply_clear(&reply);
+}
