@@ -13,7 +13,7 @@ packages_build
 mkdir -p "$work/root" "$work/control"
 lintian --pedantic --allow-root --fail-on error,warning,pedantic "$packages"/*.changes >"$work/lintian" 2>&1 || fail "lintian: $(cat "$work/lintian")"
 
-for name in edl-scheduler edl-agent edl-client edl-slurm-words edl-trainer libedl0 libedl-dev python3-edl edl-doc; do
+for name in edl-scheduler edl-scheduler-postgresql edl-agent edl-client edl-slurm-words edl-trainer libedl0 libedl-dev python3-edl edl-doc; do
     dpkg-deb -x "$packages/$name"_*.deb "$work/root"
     dpkg-deb -e "$packages/$name"_*.deb "$work/control/$name"
 done
@@ -33,6 +33,12 @@ END
 # shellcheck disable=SC1091
 verbs=$(. "$work/root/usr/share/bash-completion/completions/edl" && PATH=$EDL_BUILD_DIR:$PATH && COMP_WORDS=(edl s) COMP_CWORD=1 && _edl && echo "${COMPREPLY[*]}")
 [ "$verbs" = 'submit search show shell ssh-config scale services simulate' ] || fail "completion of s: $verbs"
+
+# libpq is loaded late: only who wants PostgreSQL gets it
+case $(dpkg-deb -f "$packages"/edl-scheduler_*.deb Depends) in *libpq*) fail 'edl-scheduler depends on libpq' ;; esac
+depends=$(dpkg-deb -f "$packages"/edl-scheduler-postgresql_*.deb Depends)
+[ "$depends" = "edl-scheduler (= $version), libpq5" ] || fail "edl-scheduler-postgresql depends on: $depends"
+[ -e "$work/root/usr/share/doc/edl-scheduler-postgresql/replicated.md.gz" ] || fail 'the manual is missing'
 
 exposure() { # UNIT
     systemd-analyze security --offline=true --no-pager "$work/root/lib/systemd/system/$1" 2>/dev/null | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'
