@@ -5,6 +5,7 @@
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
+. "$EDL_SOURCE_DIR/tests/lib/state_sql.sh"
 PATH=$EDL_BUILD_DIR:$PATH
 work=$(mktemp -d)
 pid=''
@@ -77,14 +78,7 @@ check 'job-32 job-33 job-34'
 come_and_go 35 36
 check 'job-34 job-35 job-36'
 stop -TERM
-"$python" - "$work/state/edl.db" <<'PY'
-import sqlite3
-import sys
-db = sqlite3.connect(sys.argv[1])
-for table in ("job", "process", "queue", "task", "log_tail", "forgotten"):
-    n = db.execute("SELECT count(*) FROM " + table).fetchone()[0]
-    if n > (4 if table == "job" else 0):
-        sys.exit("FAIL: %d rows of %s are left" % (n, table))
-if db.execute("PRAGMA foreign_key_check").fetchall():
-    sys.exit("FAIL: rows refer to what is gone")
-PY
+[ "$(state_sql 'SELECT count(*) FROM job')" -le 4 ] || fail 'rows of job are left'
+for table in process queue task log_tail forgotten; do
+    [ "$(state_sql "SELECT count(*) FROM $table")" = 0 ] || fail "rows of $table are left"
+done

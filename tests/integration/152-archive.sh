@@ -3,6 +3,7 @@
 # hold, without a call that would make turns; what another user's ended jobs are is still there; who is too fast is refused for a moment.
 # Takes 16 s: 2,400 jobs are submitted, killed and put into the archive
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/daemons.sh"
+. "$EDL_SOURCE_DIR/tests/lib/state_sql.sh"
 keep=60 rounds=12 size=200
 
 begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --keep-jobs $keep --max-user-jobs 500 \
@@ -21,7 +22,7 @@ call() { # USER CURL-ARGUMENT... PATH: what it says, and the status on the last 
     curl -sS --max-time 120 -w '\n%{http_code}' -H "Authorization: Bearer $(cat "$work/$user.token")" "${@:1:$#-1}" "$EDL_SERVER${!#}"
 }
 rows() { # WHERE
-    sqlite3 -readonly "$work/scheduler/edl.db" "SELECT count(*) FROM job WHERE $1"
+    state_sql "SELECT count(*) FROM job WHERE $1"
 }
 is_drained() { # every job of eve's that is over and kept counts against keep-jobs, and what is deleted is gone
     [ "$(rows 1)" -le $((keep + 1)) ]
@@ -69,7 +70,7 @@ for i in $(seq 12); do
     call eve -X DELETE "/jobs/long-$i" >/dev/null
 done
 kept_bytes() {
-    sqlite3 -readonly "$work/scheduler/edl.db" "SELECT bytes FROM archived_share WHERE user = '*'"
+    state_sql "SELECT bytes FROM archived_share WHERE \"user\" = '*'"
 }
 end "$pid" # what was in memory is archived by a scheduler that keeps nothing there
 begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --keep-jobs 20 --keep-jobs-size 200Ki

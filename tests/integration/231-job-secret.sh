@@ -3,6 +3,7 @@
 # not its secret, neither pushes nor pulls; a restart of the scheduler keeps it; the job trains to its end meanwhile.
 # Takes 32 s: a job trains over a kill of the scheduler and one of a server, and Python begins a dozen times
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+. "$EDL_SOURCE_DIR/tests/lib/state_sql.sh"
 cluster_start --nodes 2 --cpu 2000m
 small_corpus 60 20000
 
@@ -119,11 +120,7 @@ others=$told
 [ "$others" != "$secret" ] || fail 'two jobs have one secret'
 
 stored() { # JOB: its secret in the database
-    "$python" - "$work/state/scheduler/edl.db" "$1" <<'END_OF_PROGRAM'
-import sqlite3
-import sys
-print(sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True).execute("SELECT secret FROM job WHERE name = ?", (sys.argv[2],)).fetchone()[0])
-END_OF_PROGRAM
+    state_sql "SELECT secret FROM job WHERE name = '$1'"
 }
 [ "$(stored asker)" = "$secret" ] || fail 'it was told another one than its own'
 training=$(stored learns)

@@ -3,6 +3,7 @@
 # after the job and over a restart of the scheduler.
 # Takes 28 s: waits for a lease of 10 s to end, and for a heartbeat of it
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+. "$EDL_SOURCE_DIR/tests/lib/state_sql.sh"
 cluster_start --nodes 2 --cpu 1000m --lease 10s
 # two processes, one on each node, that count
 # shellcheck disable=SC2016
@@ -13,10 +14,9 @@ cat >"$work/job.json" <<JOB
 JOB
 edl submit "$work/job.json"
 await 120 'both run' at_least count trainer 2
-database=$(find "$work/state" -name edl.db)
 
 kept() { # INCARNATION: lines of it that the scheduler holds, though nobody asked
-    sqlite3 -readonly "$database" "SELECT text FROM log_tail WHERE incarnation = $1" | grep -q "line 3 of $1"
+    state_sql "SELECT text FROM log_tail WHERE incarnation = $1" | grep -q "line 3 of $1"
 }
 
 logged() { # INCARNATION: its lines in the merged output

@@ -3,6 +3,7 @@
 # behind the other.
 # Takes 13 s: waits for a heartbeat of a lease of 20 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+. "$EDL_SOURCE_DIR/tests/lib/state_sql.sh"
 cluster_start --nodes 2 --cpu 1000m --lease 20s # ends are kept with a heartbeat, of a third of it
 # two processes, one on each node: ten lines of 200 bytes a second
 # shellcheck disable=SC2016
@@ -13,9 +14,8 @@ cat >"$work/job.json" <<JOB
 JOB
 edl submit "$work/job.json"
 await 120 'both run' at_least talk trainer 2
-database=$(find "$work/state" -name edl.db)
 both_kept() { # the scheduler has heard of both, unasked: some heartbeats have passed
-    [ "$(sqlite3 -readonly "$database" 'SELECT count(*) FROM log_tail')" = 2 ]
+    [ "$(state_sql 'SELECT count(*) FROM log_tail')" = 2 ]
 }
 await 120 'ends of both are kept' both_kept
 edl kill talk >/dev/null

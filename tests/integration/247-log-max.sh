@@ -3,6 +3,7 @@
 # misses no line, and who comes later is told what is missing. Logs of processes that have ended are bounded together.
 # Takes 17 s: a program writes 16 MiB in a hundred pieces, 40 ms apart, and logs are cut each 2 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
+. "$EDL_SOURCE_DIR/tests/lib/state_sql.sh"
 cluster_start --nodes 1
 edl node cordon node-1
 EDL_DEV_TEST=$work edl-agent --node small --scheduler "$EDL_SERVER" --join-token-file "$work/state/scheduler/join-token" \
@@ -11,7 +12,6 @@ EDL_DEV_TEST=$work edl-agent --node small --scheduler "$EDL_SERVER" --join-token
 agent=$!
 # shellcheck disable=SC2154
 trap 'status=$?; set +e; kill "$agent" 2>/dev/null; (exit $status); on_exit' EXIT
-database=$(find "$work/state" -name edl.db)
 is_there() { api GET /nodes/small | holds '.state == "ready"'; }
 await 120 'the node is there' is_there
 
@@ -64,7 +64,7 @@ exact "$work/late"
 priority=0
 kept() { # by the scheduler, in case the machine dies; with the next commit
     edl scale talk --priority $((priority += 1)) >/dev/null
-    [ "$(sqlite3 -readonly "$database" "SELECT text LIKE '%missing here%' AND text LIKE '%that was all%' FROM log_tail")" = 1 ]
+    [ "$(state_sql "SELECT count(*) FROM log_tail WHERE text LIKE '%missing here%' AND text LIKE '%that was all%'")" = 1 ]
 }
 await 300 'what is kept of it says so too' kept
 

@@ -3,6 +3,7 @@
 # and the next one goes on with the same processes. A scheduler that is told to say nothing does not.
 # Takes 16 s: a scheduler is away for 9 s, longer than four leases, and then for longer than one of 2 s
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+. "$EDL_SOURCE_DIR/tests/lib/state_sql.sh"
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
 as_root=''
 [ "$(id -u)" != 0 ] || as_root=--allow-root
@@ -19,7 +20,7 @@ runs() { differs "$(who)" '[]'; }
 await 120 'it runs' runs
 before=$(who)
 pid_of_one=$(jq -r '.[0][2]' <<<"$before")
-away_us() { /usr/bin/python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT us FROM away").fetchone()[0])' "$work/state/edl.db"; }
+away_us() { state_sql 'SELECT us FROM away'; }
 [ "$(away_us)" = 0 ] || fail "before it leaves $(away_us) us are stored"
 stop_scheduler() {
     kill "$scheduler"
