@@ -28,6 +28,7 @@
 #include "scheduler/notices/notices.h"
 #include "scheduler/reload.h"
 #include "scheduler/state.h"
+#include "scheduler/store/far/far.h"
 #include "scheduler/store/store.h"
 #include "scheduler/workspaces/archive.h"
 #include "shared/cleanup.h"
@@ -275,8 +276,10 @@ int scheduler_run(struct scheduler *scheduler)
     if (r < 0)
         log_error("the event loop ended: %s", strerror(-r));
     (void)sd_notify(0, "STOPPING=1");
+    store_wait(scheduler->store);
     (void)log_hub_pending(scheduler->logs, &n_tails);
     if (!scheduler->failed && !scheduler->leaving.told && (scheduler->turn_wanted || n_tails > 0))
         (void)scheduler_turn(scheduler); /* requests that came in with the signal are not lost */
+    store_wait(scheduler->store);
     return scheduler->failed || r != 0 ? -EIO : 0;
 }

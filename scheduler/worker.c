@@ -27,7 +27,9 @@ struct worker {
     bool has_thread;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t wanted;
+    pthread_cond_t idle;
     struct jobs waiting, done;
+    bool busy;      /* the thread runs one */
     bool ending;    /* the thread ends when nothing waits */
     bool abandoned; /* the rest is the thread's to free */
 };
@@ -63,6 +65,7 @@ static void destroy(struct worker *worker)
 {
     (void)safe_close(worker->done_fd);
     (void)pthread_cond_destroy(&worker->wanted);
+    (void)pthread_cond_destroy(&worker->idle);
     (void)pthread_mutex_destroy(&worker->lock);
     free(worker);
 }
@@ -90,13 +93,16 @@ static void *thread_main(void *userdata)
         job = pop(&worker->waiting);
         if (job == NULL)
             break;
+        worker->busy = true;
         (void)pthread_mutex_unlock(&worker->lock);
         job->run(job);
         (void)pthread_mutex_lock(&worker->lock);
+        worker->busy = false;
         if (worker->abandoned)
             free(job);
         else
             tell_done(worker, job);
+        (void)pthread_cond_signal(&worker->idle);
     }
     abandoned = worker->abandoned;
     (void)pthread_mutex_unlock(&worker->lock);
@@ -142,6 +148,7 @@ int worker_new(sd_event *event, const char *name, struct worker **ret, struct ed
     (void)snprintf(worker->name, sizeof worker->name, "%s", name);
     (void)pthread_mutex_init(&worker->lock, NULL);
     (void)pthread_cond_init(&worker->wanted, NULL);
+    (void)pthread_cond_init(&worker->idle, NULL);
     worker->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r = worker->done_fd == -1 ? -errno : 0;
     if (r == 0)
@@ -192,6 +199,16 @@ void worker_pause(struct worker *worker, bool pause)
 {
     if (worker != NULL)
         (void)sd_event_source_set_enabled(worker->source, pause ? SD_EVENT_OFF : SD_EVENT_ON);
+}
+
+void worker_wait(struct worker *worker)
+{
+    (void)pthread_mutex_lock(&worker->lock);
+    while (worker->busy || worker->waiting.first != NULL)
+        (void)pthread_cond_wait(&worker->idle, &worker->lock);
+    (void)pthread_mutex_unlock(&worker->lock);
+    while (end_jobs(worker))
+        continue;
 }
 
 struct worker *worker_free(struct worker *worker)

@@ -41,6 +41,10 @@ void worker_start(struct worker *worker, struct worker_job *job);
 /* worker_pause - done is called for no job until it ends; NULL is accepted */
 void worker_pause(struct worker *worker, bool pause);
 
+/* worker_wait - until all that was started is run; calls done for it. At the end of a process: the
+ * loop stands still */
+void worker_wait(struct worker *worker);
+
 /* worker_free - waits until all that was started is run, and calls done for it, which may start
  * more; NULL is accepted Returns NULL. */
 struct worker *worker_free(struct worker *worker);

@@ -43,6 +43,10 @@ int store_far_delayed(sd_event *event, const char *path, uint64_t delay_us, stru
 /* store_on_stored - who hears of turns in flight. Of a near store: nothing is ever in flight */
 void store_on_stored(struct store *store, far_stored_fn fn, void *userdata);
 
+/* store_wait - until nothing is in flight; store_on_stored's fn has heard of it. At the end of a
+ * process: it blocks for as long as a commit may take */
+void store_wait(struct store *store);
+
 /* store_near - the store that waits for the database: for loads. Only while nothing is in flight.
  * Of a near store: itself */
 struct store *store_near(struct store *store);

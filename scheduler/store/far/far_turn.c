@@ -246,6 +246,14 @@ void store_on_stored(struct store *store, far_stored_fn fn, void *userdata)
     far->userdata = userdata;
 }
 
+void store_wait(struct store *store)
+{
+    struct far *far = store != NULL ? far_of(store) : NULL;
+
+    if (far != NULL)
+        worker_wait(far->writing);
+}
+
 struct store *store_near(struct store *store)
 {
     struct far *far = store != NULL ? far_of(store) : NULL;
