@@ -23,6 +23,8 @@ static const struct {
     { -EACCES, 403, NULL },
     { -EPERM, 403, NULL },
     { -EAGAIN, 503, NULL },
+    { -ENOTCONN, 503, NULL }, /* a database that is away */
+    { -ESTALE, 503, NULL },
     { -ETIMEDOUT, 504, NULL },
     { -ENOSPC, 507, NULL },
     { -EROFS, 507, NULL },
