@@ -68,7 +68,8 @@ struct http_request {
     size_t n_arguments;
     struct http_pair headers[HTTP_REPLY_HEADERS_MAX]; /* of the answer; owned strings */
     size_t n_headers;
-    char *body; /* owned, NUL-terminated */
+    size_t n_own_headers; /* of them, that were there before its handler was called */
+    char *body;           /* owned, NUL-terminated */
     size_t body_size;
     size_t body_room;
     struct document_bounds bounds; /* of the body, once its caller may */
@@ -92,6 +93,8 @@ struct http_request {
     void (*on_gone)(struct http_request *, void *);
     void *gone_userdata;
     void *data;
+    void *kept; /* owned: drop frees it */
+    void (*drop)(void *kept);
     struct http_request *prev; /* in server->deferred */
     struct http_request *next;
 };

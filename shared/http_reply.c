@@ -179,12 +179,26 @@ static void tell_refusal(const struct http_request *request, unsigned status,
         config->refused(request, error, config->userdata);
 }
 
+/* It is no answer, but what a handler says that has to be called once more. */
+static bool is_postponed(struct http_request *request, const struct edl_error *error)
+{
+    const struct http_server_config *config = &request->server->config;
+
+    return error->code == -EINPROGRESS && request->status == 0 && config->postpone != NULL &&
+           config->postpone(request, config->userdata);
+}
+
 void http_reply_problem(struct http_request *request, const struct edl_error *error,
                         json_t *take_members)
 {
     unsigned status = (unsigned)error_code_http_status(error->code);
-    json_t *document = problem(error, status);
+    json_t *document;
 
+    if (is_postponed(request, error)) {
+        json_decref(take_members);
+        return;
+    }
+    document = problem(error, status);
     tell_refusal(request, status, error);
     (void)json_object_update_missing(document, take_members);
     json_decref(take_members);

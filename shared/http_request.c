@@ -24,6 +24,16 @@ struct http_request *http_request_new(struct http_server *server, struct MHD_Con
     return request;
 }
 
+static void drop_headers(struct http_request *request, size_t from)
+{
+    while (request->n_headers > from) {
+        struct http_pair *header = &request->headers[--request->n_headers];
+
+        free((char *)header->name);
+        free((char *)header->value);
+    }
+}
+
 void http_request_done(struct http_request *request)
 {
     request->watch = sd_event_source_disable_unref(request->watch);
@@ -33,14 +43,12 @@ void http_request_done(struct http_request *request)
         http_stream_gone(request->stream);
     if (request->sinking)
         request->route->sink->end(request, request->server->config.userdata);
+    http_request_keep(request, NULL, NULL);
     request->server->n_requests--;
     http_request_release(request);
     if (request->response != NULL)
         MHD_destroy_response(request->response);
-    for (size_t i = 0; i < request->n_headers; i++) {
-        free((char *)request->headers[i].name);
-        free((char *)request->headers[i].value);
-    }
+    drop_headers(request, 0);
     free(request->arguments);
     free(request->target);
     free(request->path);
@@ -287,6 +295,29 @@ void http_request_set_data(struct http_request *request, void *data)
 void *http_request_data(const struct http_request *request)
 {
     return request->data;
+}
+
+void http_request_keep(struct http_request *request, void *take_thing, void (*drop)(void *thing))
+{
+    void *before = request->kept;
+
+    request->kept = take_thing;
+    if (before != NULL)
+        request->drop(before);
+    request->drop = drop;
+}
+
+void *http_request_kept(const struct http_request *request)
+{
+    return request->kept;
+}
+
+void http_request_again(struct http_request *request)
+{
+    drop_headers(request, request->n_own_headers);
+    json_decref(TAKE_PTR(request->json));
+    free(TAKE_PTR(request->unread));
+    request->read = false;
 }
 
 void http_request_defer(struct http_request *request,

@@ -200,6 +200,7 @@ static void handle(struct http_request *request)
     struct edl_error error = { 0 };
 
     request->handled = true;
+    request->n_own_headers = request->n_headers;
     /* Refused before the handler has had any effect, so that the client may try again. */
     if (server->closing || server->n_deferred >= server->config.max_connections) {
         (void)edl_error_set(&error, -EAGAIN, "the server is %s",

@@ -80,6 +80,9 @@ struct http_server_config {
     /* an answer of 401 or 403 goes out: the one place where all of them come by. May be NULL. */
     void (*refused)(const struct http_request *request, const struct edl_error *error,
                     void *userdata);
+    /* a handler answers with an error of -EINPROGRESS: true: the request is deferred, and will be
+     * handled again. May be NULL. */
+    bool (*postpone)(struct http_request *request, void *userdata);
     unsigned max_connections; /* 0 = 1024 */
     unsigned idle_timeout_s;  /* 0 = 60 */
     /* Whoever has shown no credential (http_request_proven) holds a quarter of the connections at
@@ -159,6 +162,15 @@ struct http_owner {
 bool http_request_proven(struct http_request *request, const struct http_owner *owner);
 void http_request_set_data(struct http_request *request, void *data);
 void *http_request_data(const struct http_request *request);
+
+/* http_request_keep - a thing that goes with the request, whatever becomes of it: drop is called
+ * for it, then or when another takes its place. NULL: none. http_request_kept - it, or NULL */
+void http_request_keep(struct http_request *request, void *take_thing, void (*drop)(void *thing));
+void *http_request_kept(const struct http_request *request);
+
+/* http_request_again - a deferred request will be handled once more from the start: what its
+ * handler put into the answer is forgotten, and its body can be read anew */
+void http_request_again(struct http_request *request);
 
 /* http_request_query_u64 - absent: fallback; malformed: -EINVAL with error */
 int http_request_query_u64(const struct http_request *request, const char *name, uint64_t fallback,
