@@ -143,6 +143,8 @@ static int init(struct scheduler *scheduler, struct edl_error *error)
     if (r == 0)
         r = body_reads_init(scheduler, error);
     if (r == 0)
+        r = askings_init(scheduler, error);
+    if (r == 0)
         r = sessions_init(scheduler, error);
     if (r == 0)
         r = denials_init(&scheduler->denials, scheduler->event, error);
@@ -241,6 +243,8 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     (void)cluster_free(scheduler->cluster);
     (void)group_table_free(scheduler->groups);
     clock_keep(NULL);
+    askings_done(scheduler);
+    answered_keys_done(&scheduler->answered);
     (void)store_free(scheduler->store);
     (void)safe_close(scheduler->lock_fd);
     free(scheduler);

@@ -14,6 +14,8 @@
 
 #include "scheduler/accounts/join_tokens.h"
 #include "scheduler/api/precondition.h"
+#include "scheduler/calls/answered_keys.h"
+#include "scheduler/calls/asking.h"
 #include "scheduler/calls/body_reads.h"
 #include "scheduler/calls/call_rate.h"
 #include "scheduler/calls/denials.h"
@@ -85,6 +87,7 @@ struct scheduler {
     struct waiters waiters;
     struct dispatch dispatch;     /* requests that wait until it is their turn */
     struct body_reads body_reads; /* large bodies, on their way there */
+    struct askings askings;       /* work that waits for what it reads */
     struct metrics metrics;
     struct machines machines;       /* the figures of nodes' machines besides their offers */
     struct progresses progresses;   /* of processes, as their nodes report them */
@@ -99,8 +102,9 @@ struct scheduler {
     struct pulse pulse;           /* whether it stood still */
     struct leaving leaving;       /* whether it stops */
     struct members_told members_told;
-    struct held *answers; /* owned list: requests to answer after the commit */
-    struct keyed *keyed;  /* uthash: Idempotency-Keys of the turn; their helds own them */
+    struct held *answers;          /* owned list: requests to answer after the commit */
+    struct answered_keys answered; /* of a far store */
+    struct keyed *keyed;           /* uthash: Idempotency-Keys of the turn; their helds own them */
     struct event_stream *event_streams; /* owned list; as many as n_event_streams */
     unsigned n_event_streams;
     struct later *later;               /* owned list: topics to wake after the commit */
@@ -146,6 +150,7 @@ typedef bool (*held_tag_fn)(struct scheduler *scheduler, const char *key, uint64
 struct held {
     struct http_request *request; /* borrowed; NULL: its client has left */
     struct waiter *waiter;        /* borrowed; NULL: it does not wait for news */
+    bool *postponed; /* borrowed: set in the place of an answer of -EINPROGRESS; NULL: nobody's */
     unsigned status;
     bool audited;              /* it is in the audit log (audit.h) */
     json_t *json;              /* owned, or */
@@ -215,6 +220,9 @@ int scheduler_turn(struct scheduler *scheduler);
 /* scheduler_away - this scheduler does not lead any more, or cannot know: the turn's requests are
  * refused, and nothing of the state is told until it is loaded again. No turn is in flight */
 void scheduler_away(struct scheduler *scheduler, const struct edl_error *why);
+
+/* turn_is_in_flight - what the core holds is on its way to a database beside a network */
+bool turn_is_in_flight(const struct scheduler *scheduler);
 
 /* scheduler_end - what is stored is damaged or cannot be read: refuses everything and ends soon */
 void scheduler_end(struct scheduler *scheduler, const struct edl_error *error);

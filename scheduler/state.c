@@ -24,6 +24,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/store/far/far.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/store_asked.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -254,6 +255,8 @@ int state_load(struct scheduler *scheduler, struct edl_error *error)
     scheduler->join_tokens = (struct join_tokens){ 0 };
     if (r == 0)
         r = join_tokens_load(scheduler, error);
+    if (r == 0 && store_is_far(scheduler->store))
+        r = answered_keys_load(&scheduler->answered, store_near(scheduler->store), error);
     if (r < 0) {
         join_tokens_done(&scheduler->join_tokens);
         scheduler->join_tokens = before;
@@ -302,12 +305,12 @@ static int open_store(struct scheduler *scheduler, struct edl_error *ret_why,
 /* Tests try with it what holds of a database that is far. */
 static int delay_store(struct scheduler *scheduler, const char *delay_ms, struct edl_error *error)
 {
-    char path[STATE_PATH_MAX];
-    int r;
+    const struct far_config config = { .writer = scheduler->store,
+                                       .delay_us = strtoull(delay_ms, NULL, 10) * USEC_PER_MSEC };
+    int r = answered_keys_load(&scheduler->answered, scheduler->store, error);
 
-    state_path(&scheduler->options, "edl.db", path);
-    r = store_far_delayed(scheduler->event, path, strtoull(delay_ms, NULL, 10) * USEC_PER_MSEC,
-                          &scheduler->store, error);
+    if (r == 0)
+        r = store_far_new(scheduler->event, &config, &scheduler->store, error);
     if (r < 0)
         return r;
     store_on_stored(scheduler->store, scheduler_stored, scheduler);

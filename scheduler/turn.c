@@ -93,6 +93,10 @@ void held_reply_json(struct held *take_held, unsigned status, json_t *take_json)
 
 void held_reply_error(struct held *take_held, const struct edl_error *error)
 {
+    if (error->code == -EINPROGRESS && take_held->postponed != NULL) {
+        *take_held->postponed = true; /* and it waits on (waiters.c) */
+        return;
+    }
     if (take_held->request != NULL)
         http_reply_error(take_held->request, error);
     held_free(take_held);
@@ -144,7 +148,8 @@ void tell_after_commit(struct scheduler *scheduler, struct http_request *request
 
 void held_refuse(struct scheduler *scheduler, struct held *take_held, const struct edl_error *error)
 {
-    if (!scheduler->turn_wanted) {
+    /* why: what is postponed tells of nothing yet */
+    if (!scheduler->turn_wanted || error->code == -EINPROGRESS) {
         held_reply_error(take_held, error);
         return;
     }
@@ -156,7 +161,7 @@ void held_refuse(struct scheduler *scheduler, struct held *take_held, const stru
 void refuse_after_commit(struct scheduler *scheduler, struct http_request *request,
                          const struct edl_error *error)
 {
-    if (!scheduler->turn_wanted)
+    if (!scheduler->turn_wanted || error->code == -EINPROGRESS)
         http_reply_error(request, error);
     else
         held_refuse(scheduler, held_new(request), error);
@@ -423,6 +428,11 @@ static void plan(struct scheduler *scheduler)
     histogram_observe(&scheduler->metrics.plans, clock_read_us(CLOCK_MONOTONIC) - start_us);
 }
 
+bool turn_is_in_flight(const struct scheduler *scheduler)
+{
+    return scheduler->flight != NULL;
+}
+
 /* seal - the records of the turn, as its transaction takes them */
 static void seal(struct scheduler *scheduler, struct turn_flight *flight)
 {
@@ -557,6 +567,8 @@ void scheduler_stored(void *userdata, int r, uint64_t sent_us, const struct edl_
     turn_flight_free(flight);
     if (again)
         scheduler_touch(scheduler);
+    waiters_go_on(scheduler);
+    askings_go_on(scheduler);
     dispatch_wake(scheduler);
     leaving_go_on(scheduler);
 }

@@ -36,7 +36,8 @@ static int read_page(struct store *store, const struct poll_events *poll, json_t
 {
     json_t *events = json_array();
     struct event_bounds bounds;
-    int r = store_event_bounds(store, &bounds, error);
+    int r = store_bounds_of_page(store, poll->job_id, poll->after, (uint32_t)poll->limit, &bounds,
+                                 error);
 
     if (r == 0)
         r = store_events(store, poll->job_id, poll->after, (uint32_t)poll->limit, add_event, events,
@@ -79,6 +80,22 @@ static int read_after(const struct http_request *request, const struct event_bou
     return edl_error_set(error, -EINVAL, "the Last-Event-ID \"%.40s\" is no revision", last);
 }
 
+/* read_question - and how far events reach */
+static int read_question(struct scheduler *scheduler, const struct http_request *request,
+                         struct poll_events *ret, struct event_bounds *ret_bounds,
+                         struct edl_error *error)
+{
+    const struct event_bounds all = { .oldest = 1 };
+    int r = page_limit(request, &ret->limit, error);
+
+    if (r == 0)
+        r = read_after(request, &all, &ret->after, error);
+    if (r == 0)
+        r = store_bounds_of_page(scheduler->store, 0, ret->after, (uint32_t)ret->limit, ret_bounds,
+                                 error);
+    return r == 0 ? read_after(request, ret_bounds, &ret->after, error) : r;
+}
+
 static bool wants_stream(const struct http_request *request)
 {
     const char *accept = http_request_header(request, "Accept");
@@ -93,12 +110,8 @@ void api_events(struct http_request *request, void *userdata)
     struct event_bounds bounds;
     struct poll_events poll = { 0 };
     uint64_t deadline_us;
-    int r = store_event_bounds(scheduler->store, &bounds, &error);
+    int r = read_question(scheduler, request, &poll, &bounds, &error);
 
-    if (r == 0)
-        r = read_after(request, &bounds, &poll.after, &error);
-    if (r == 0)
-        r = page_limit(request, &poll.limit, &error);
     if (r == 0)
         r = api_wait_us(request, 0, &deadline_us, &error);
     if (r < 0) {

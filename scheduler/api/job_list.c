@@ -252,6 +252,7 @@ static int take(struct listing *listing, struct listed *ret, struct edl_error *e
 
 static int open_listing(struct listing *listing, struct edl_error *error)
 {
+    askings_note_archive(listing->scheduler);
     listing->core_rows = CORE_ROWS_OF_A_PAGE;
     listing->walk = (struct archive_walk){ .newest = listing->newest,
                                            .at = listing->at,

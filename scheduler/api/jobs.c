@@ -39,7 +39,7 @@
 
 static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t id)
 {
-    const struct job *job = archive_job(scheduler, id);
+    const struct job *job = cluster_job(scheduler->cluster, id); /* not archived in its turn */
 
     (void)key;
     return job != NULL ? job_to_json(job, scheduler->options.policy->name, false) : NULL;
@@ -47,7 +47,7 @@ static json_t *build_job(struct scheduler *scheduler, const char *key, uint64_t 
 
 static bool tag_job(struct scheduler *scheduler, const char *key, uint64_t id, char ret[ETAG_MAX])
 {
-    const struct job *job = archive_job(scheduler, id);
+    const struct job *job = cluster_job(scheduler->cluster, id); /* not archived in its turn */
 
     (void)key;
     if (job != NULL)

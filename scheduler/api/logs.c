@@ -48,14 +48,16 @@ static void reply_entries(struct held *held, const struct poll_logs *poll, json_
 static bool poll_logs(struct scheduler *scheduler, struct held *held, void *data, bool last)
 {
     struct poll_logs *poll = data;
-    const struct job *job = archive_job(scheduler, poll->read.filter.job_id);
     struct instant now = clock_instant();
     struct edl_error error = { 0 };
+    struct job *job;
     json_t *entries;
     bool ended;
+    int r = archive_job(scheduler, poll->read.filter.job_id, &job, &error);
 
-    if (job == NULL) { /* it was over for so long that it is forgotten */
-        (void)edl_error_set(&error, -ENOENT, HELD_REMOVED_TEXT);
+    if (r <= 0) {
+        if (r == 0) /* it was over for so long that it is forgotten */
+            (void)edl_error_set(&error, -ENOENT, HELD_REMOVED_TEXT);
         held_reply_error(held, &error);
         return true;
     }
@@ -277,12 +279,11 @@ static int read_push(const json_t *body, struct push_body *ret, struct edl_error
     return r;
 }
 
-/* find_process - one that lives or lived on this node, or NULL */
-static const struct process *find_process(struct scheduler *scheduler, const struct node *node,
-                                          uint64_t job_id, const char *role_name, uint32_t index,
+/* find_process - one of the job that lives or lived on this node, or NULL; job may be NULL */
+static const struct process *find_process(const struct job *job, const struct node *node,
+                                          const char *role_name, uint32_t index,
                                           uint64_t incarnation)
 {
-    const struct job *job = archive_job(scheduler, job_id); /* a node may come back late */
     int role = job != NULL ? job_spec_role(job->spec, role_name) : -ENOENT;
     const struct process *process =
         role >= 0 ? job_find_process(job, (uint32_t)role, index, incarnation) : NULL;
@@ -293,8 +294,13 @@ static const struct process *find_process(struct scheduler *scheduler, const str
 static int find_pushed(struct scheduler *scheduler, const struct node *node, struct push_body *body,
                        struct edl_error *error)
 {
-    body->push.process = find_process(scheduler, node, body->job_id, body->role,
-                                      (uint32_t)body->index, body->incarnation);
+    struct job *job = NULL;
+    int r = archive_job(scheduler, body->job_id, &job, error); /* a node may come back late */
+
+    if (r < 0)
+        return r;
+    body->push.process =
+        find_process(job, node, body->role, (uint32_t)body->index, body->incarnation);
     if (body->push.process == NULL)
         return edl_error_set(error, -ENOENT, "no such process of node %s", node->name);
     return 0;
@@ -303,8 +309,10 @@ static int find_pushed(struct scheduler *scheduler, const struct node *node, str
 void api_logs_note_silence(struct scheduler *scheduler, const struct node *node,
                            const struct process_report *report)
 {
-    const struct process *process = find_process(scheduler, node, report->job_id, report->role,
-                                                 report->index, report->incarnation);
+    /* why: nobody waits for the rest of the output of a job that the core has let go of */
+    const struct job *job = cluster_job(scheduler->cluster, report->job_id);
+    const struct process *process =
+        find_process(job, node, report->role, report->index, report->incarnation);
     char topic[TOPIC_MAX];
 
     if (process == NULL)

@@ -66,13 +66,15 @@ static int by_user(const struct account *a, const struct account *b)
 
 void api_usage(struct http_request *request, void *userdata)
 {
-    const struct scheduler *scheduler = userdata;
+    struct scheduler *scheduler = userdata;
     const char *user = http_request_query(request, "user");
     struct account *accounts = NULL, *account, *next;
     struct edl_error error = { 0 };
     json_t *users = json_array();
-    int r = store_archived_usage(scheduler->store, user, add_archived, &accounts, &error);
+    int r;
 
+    askings_note_archive(scheduler);
+    r = store_archived_usage(scheduler->store, user, add_archived, &accounts, &error);
     sum_jobs(scheduler->cluster, user, &accounts);
     HASH_SORT(accounts, by_user);
     HASH_ITER(hh, accounts, account, next)

@@ -425,28 +425,34 @@ static void count_jobs(const struct archived_usage *row, void *userdata)
     *(uint64_t *)userdata += row->n_jobs;
 }
 
-/* has_run_jobs - somebody without a row of whom there is a job: an account that came by the socket
- */
-static bool has_run_jobs(struct scheduler *scheduler, const char *name)
+/* has_run_jobs - 1: somebody without a row of whom there is a job, an account that came by the
+ * socket; 0: there is none; or negative */
+static int has_run_jobs(struct scheduler *scheduler, const char *name, struct edl_error *error)
 {
     uint64_t n = 0;
+    int r;
 
     for (const struct job *job = cluster_jobs(scheduler->cluster); job != NULL; job = job->hh.next)
         if (streq(job->user, name))
-            return true;
-    return store_archived_usage(scheduler->store, name, count_jobs, &n, NULL) == 0 && n > 0;
+            return 1;
+    askings_note_archive(scheduler);
+    r = store_archived_usage(scheduler->store, name, count_jobs, &n, error);
+    return r < 0 ? r : n > 0;
 }
 
 /* role_of_new - of somebody without a row who gets one with a first token, which is to outlive the
  * socket: as the socket has it. USER_NOBODY: nobody knows that name */
-static enum user_role role_of_new(struct scheduler *scheduler, const struct caller *caller,
-                                  const char *name)
+static int role_of_new(struct scheduler *scheduler, const struct caller *caller, const char *name,
+                       enum user_role *ret, struct edl_error *error)
 {
-    if (streq(name, caller->user))
-        return caller->role;
-    return users_find(scheduler->users, name) == NULL && has_run_jobs(scheduler, name)
-               ? auth_socket_role(scheduler, name)
-               : USER_NOBODY;
+    int r = 0;
+
+    *ret = streq(name, caller->user) ? caller->role : USER_NOBODY;
+    if (!streq(name, caller->user) && users_find(scheduler->users, name) == NULL)
+        r = has_run_jobs(scheduler, name, error);
+    if (r == 1)
+        *ret = auth_socket_role(scheduler, name);
+    return MIN_OF(r, 0);
 }
 
 static int find_or_make_user(struct scheduler *scheduler, const struct caller *caller,
@@ -454,6 +460,7 @@ static int find_or_make_user(struct scheduler *scheduler, const struct caller *c
 {
     _cleanup_free_ char *word = NULL;
     enum user_role role;
+    int r;
 
     *ret = users_find(scheduler->users, name);
     if (*ret != NULL && (*ret)->role != USER_NOBODY)
@@ -463,7 +470,9 @@ static int find_or_make_user(struct scheduler *scheduler, const struct caller *c
                            "%s has the token in the state directory and no other", name);
         return edl_error_remedy(error, "make an admin of your own: edl user add NAME --role admin");
     }
-    role = role_of_new(scheduler, caller, name);
+    r = role_of_new(scheduler, caller, name, &role, error);
+    if (r < 0)
+        return r;
     if (role != USER_NOBODY)
         return users_put(scheduler->users, name, role, clock_instant().wall_us, ret, error);
     word = shell_word(name);

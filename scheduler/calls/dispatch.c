@@ -20,6 +20,7 @@
 #include "scheduler/api/forecast.h"
 #include "scheduler/accounts/auth.h"
 #include "scheduler/core/events/lease.h"
+#include "scheduler/calls/asking.h"
 #include "scheduler/calls/idempotency.h"
 #include "scheduler/core/model/counts.h"
 #include "scheduler/scheduler.h"
@@ -152,8 +153,8 @@ static void refuse_change(struct scheduler *scheduler, struct http_request *requ
         idempotency_end(request);
 }
 
-static void call_handler(struct scheduler *scheduler, struct http_request *request,
-                         const struct http_route *route)
+static void serve_route(struct scheduler *scheduler, struct http_request *request,
+                        const struct http_route *route)
 {
     struct edl_error error = { 0 };
 
@@ -167,6 +168,15 @@ static void call_handler(struct scheduler *scheduler, struct http_request *reque
         route->handler(request, scheduler);
         idempotency_end(request);
     }
+}
+
+static void call_handler(struct scheduler *scheduler, struct http_request *request,
+                         const struct http_route *route)
+{
+    struct asking *asking = asking_request_begin(scheduler, request);
+
+    serve_route(scheduler, request, route);
+    asking_request_end(scheduler, request, asking);
 }
 
 /* spent - of this pass of the loop, in handlers for the tier */
@@ -427,7 +437,7 @@ static bool is_public_read(const struct http_route *route)
 }
 
 /* is_its_turn - one whose body was read has waited for that, and may not keep what came of it for
- * long: that takes more memory than the body */
+ * long: that takes more memory than the body. So with one whose rows came */
 static bool is_its_turn(struct scheduler *scheduler, struct http_request *request,
                         enum dispatch_tier tier)
 {
@@ -438,6 +448,8 @@ static bool is_its_turn(struct scheduler *scheduler, struct http_request *reques
     return is_next(scheduler, route, tier) ||
            (http_request_was_read(request) && tier != DISPATCH_FORECASTS &&
             scheduler->flight == NULL) ||
+           (asking_is_again(request) &&
+            (servable(scheduler, tier) & FAIR_ONLY(class_of(route, tier))) != 0) ||
            (scheduler->dispatch.opening && (route->flags & ROUTE_PUBLIC) != 0);
 }
 
@@ -477,6 +489,11 @@ void dispatch(struct http_request *request, const struct http_route *route, void
 void dispatch_read(struct scheduler *scheduler, struct http_request *request, uint64_t since_us)
 {
     dispatch_since(scheduler, request, since_us);
+}
+
+void dispatch_again(struct scheduler *scheduler, struct http_request *request)
+{
+    dispatch_since(scheduler, request, clock_read_us(CLOCK_MONOTONIC));
 }
 
 void dispatch_readers(struct scheduler *scheduler)

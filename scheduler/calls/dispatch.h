@@ -55,6 +55,9 @@ void dispatch(struct http_request *request, const struct http_route *route, void
  * since_us: it waits */
 void dispatch_read(struct scheduler *scheduler, struct http_request *request, uint64_t since_us);
 
+/* dispatch_again - the same for a request that was handled, and postponed (asking.h) */
+void dispatch_again(struct scheduler *scheduler, struct http_request *request);
+
 /* dispatch_readers - the turn is committed: handles what waited for that, as much as one pass of
  * the loop may; the rest follows */
 void dispatch_readers(struct scheduler *scheduler);

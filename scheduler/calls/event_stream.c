@@ -11,6 +11,8 @@
 #include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/calls/asking.h"
+#include "scheduler/calls/dispatch.h"
 #include "scheduler/json/event_json.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
@@ -29,6 +31,8 @@ struct event_stream {
     struct http_request *request; /* borrowed: who reads; there until on_gone */
     struct http_stream *http;     /* its own until on_gone */
     sd_event_source *beat;        /* owned */
+    struct asking *asking;        /* owned; NULL: it reads a database that is near */
+    bool news;                    /* there may be some since its reads were sent */
     uint64_t after;               /* revision of the last event that was written */
     char user[USER_NAME_MAX + 1]; /* whose it is */
     bool beating;                 /* write something, so that a reader who left is noticed */
@@ -52,23 +56,65 @@ static void write_event(const struct stored_event *event, void *userdata)
     json_decref(json);
 }
 
+static int write_piece(struct event_stream *stream, struct edl_error *error)
+{
+    struct store *store = stream->scheduler->store;
+    struct event_bounds bounds;
+    int r = auth_recheck(stream->scheduler, stream->request, error);
+
+    if (r == 0)
+        r = store_bounds_of_page(store, 0, stream->after, PIECE_EVENTS, &bounds, error);
+    if (r == 0)
+        r = event_after_check(&bounds, stream->after, error);
+    if (r == 0)
+        r = store_events(store, 0, stream->after, PIECE_EVENTS, write_event, stream, error);
+    return r;
+}
+
+static int look(struct event_stream *stream, struct edl_error *error)
+{
+    int r;
+
+    asking_begin(stream->asking);
+    r = write_piece(stream, error);
+    return asking_end(stream->asking, r == -EINPROGRESS, error) ? 0 : r;
+}
+
+/* What it read may be older than the news. */
+static int look_for_news(struct event_stream *stream, struct edl_error *error)
+{
+    bool news = stream->news;
+    int r;
+
+    stream->news = asking_is_away(stream->asking);
+    if (stream->news)
+        return 0;
+    r = look(stream, error);
+    if (r < 0 || !news)
+        return r;
+    stream->news = asking_is_away(stream->asking); /* that was a further round of the same look */
+    return stream->news ? 0 : look(stream, error);
+}
+
 static void on_room(struct http_stream *http, void *userdata)
 {
     struct event_stream *stream = userdata;
-    struct store *store = stream->scheduler->store;
     struct edl_error error = { 0 };
-    struct event_bounds bounds;
 
-    if (auth_recheck(stream->scheduler, stream->request, &error) < 0 ||
-        store_event_bounds(store, &bounds, &error) < 0 ||
-        event_after_check(&bounds, stream->after, &error) < 0 ||
-        store_events(store, 0, stream->after, PIECE_EVENTS, write_event, stream, &error) < 0) {
+    if (look_for_news(stream, &error) < 0) {
         http_stream_end(http); /* asked again, the reader is told what is wrong */
         return;
     }
     if (stream->beating)
         http_stream_write(http, ":\n\n", 3);
     stream->beating = false;
+}
+
+static void on_rows(void *userdata)
+{
+    struct event_stream *stream = userdata;
+
+    http_stream_wake(stream->http);
 }
 
 static int on_beat(sd_event_source *source, uint64_t usec, void *userdata)
@@ -88,6 +134,7 @@ static void on_gone(struct http_stream *http, void *userdata)
 
     (void)http;
     (void)sd_event_source_disable_unref(stream->beat);
+    stream->asking = asking_free(stream->asking);
     DL_DELETE(stream->scheduler->event_streams, stream);
     stream->scheduler->n_event_streams--;
     free(stream);
@@ -121,6 +168,7 @@ void event_stream_new(struct scheduler *scheduler, struct http_request *request,
     struct event_stream *stream;
     struct caller caller = { .user = "" };
     struct edl_error error = { 0 };
+    char name[FAIR_NAME_MAX];
 
     (void)auth_caller(scheduler, request, &caller);
     if (check_number(scheduler, &caller, &error) < 0) {
@@ -132,6 +180,8 @@ void event_stream_new(struct scheduler *scheduler, struct http_request *request,
     stream->request = request;
     memcpy(stream->user, caller.user, sizeof stream->user);
     stream->after = after;
+    dispatch_caller(scheduler, request, name);
+    stream->asking = asking_new(scheduler, name, on_rows, stream);
     DL_APPEND(scheduler->event_streams, stream);
     scheduler->n_event_streams++;
     http_reply_header(request, "Cache-Control", "no-store");

@@ -13,8 +13,11 @@
 #include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/calls/answered_keys.h"
+#include "scheduler/calls/asking.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/store_asked.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
@@ -122,13 +125,34 @@ static void join(struct scheduler *scheduler, struct http_request *request, stru
     refuse_after_commit(scheduler, request, &error);
 }
 
+/* false: no answer to it is stored, which is known without a read. What was read before an answer
+ * came is older than that. */
+static bool may_be_answered(struct scheduler *scheduler, const char *name)
+{
+    uint64_t added;
+
+    if (!store_is_far(scheduler->store))
+        return true;
+    switch (answered_keys_look(&scheduler->answered, name, &added)) {
+    case 0:
+        return false;
+    case 1:
+        askings_read_behind(scheduler, added);
+        return true;
+    default:
+        return true;
+    }
+}
+
 /* 1: it was used in an earlier turn, and the request is answered */
 static int look_up(struct scheduler *scheduler, struct http_request *request,
                    const struct keyed *keyed, struct edl_error *error)
 {
     struct stored_answer found;
-    int r = store_find_answer(scheduler->store, keyed->answer.user, keyed->answer.key,
-                              clock_instant().wall_us, &found, error);
+    int r = may_be_answered(scheduler, keyed->name)
+                ? store_find_answer(scheduler->store, keyed->answer.user, keyed->answer.key,
+                                    askings_wall_us(scheduler), &found, error)
+                : 0;
 
     if (r != 1)
         return r;
@@ -246,6 +270,12 @@ static void answer_one(struct held *held, const struct keyed *keyed, bool again,
         reply(request, &keyed->answer, again);
 }
 
+static void note_stored(const struct keyed *keyed)
+{
+    if (store_is_far(keyed->scheduler->store))
+        answered_keys_add(&keyed->scheduler->answered, keyed->name, keyed->answer.wall_us);
+}
+
 void idempotency_answer(struct held *take_held, const struct edl_error *error)
 {
     struct keyed *keyed = take_held->keyed;
@@ -256,6 +286,8 @@ void idempotency_answer(struct held *take_held, const struct edl_error *error)
         (void)edl_error_set(&removed, -ENOENT, HELD_REMOVED_TEXT);
         error = &removed;
     }
+    if (error == NULL)
+        note_stored(keyed);
     answer_one(take_held, keyed, false, error);
     DL_FOREACH(keyed->again, held)
     answer_one(held, keyed, true, error);

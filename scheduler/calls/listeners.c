@@ -16,6 +16,7 @@
 
 #include "scheduler/api/api.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/calls/asking.h"
 #include "scheduler/calls/dispatch.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -193,6 +194,7 @@ static int open_one(struct scheduler *scheduler, const struct listen_spec *wante
         .authorise = auth_check,
         .refused = auth_note_refusal,
         .dispatch = dispatch,
+        .postpone = asking_postpone,
         .max_connections = max_connections,
         .fresh_timeout_s = FRESH_TIMEOUT_S,
         .body_bytes = BODY_BYTES,

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
+#include "scheduler/calls/asking.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -20,8 +21,6 @@
  * that wait whenever one of them is answered, and once for all that are answered in one turn. */
 #define WAIT_SLACK_PART 100
 
-#define FLIGHT_PAUSE_US (20 * USEC_PER_MSEC)
-
 struct waiter {
     struct dispatch_poll turn;   /* first; a look for news that waits for its turn */
     bool shares;                 /* it does: its topic is one of those that thousands wait on */
@@ -30,10 +29,15 @@ struct waiter {
     struct topic *topic;         /* borrowed */
     struct held *held;           /* owned; NULL once answered */
     sd_event_source *timer;      /* owned */
+    struct asking *asking;       /* owned; NULL: its looks read nothing of a database far away */
+    bool last;                   /* its deadline came */
+    bool news;                   /* there may be some since its reads were sent */
+    bool due;                    /* it is in waiters.due */
     waiter_poll_fn poll;
     waiter_left_fn left;
     void *data; /* owned */
     struct waiter *next, *prev;
+    struct waiter *due_next, *due_prev;
 };
 
 struct topic {
@@ -47,6 +51,9 @@ static void waiter_free(struct waiter *waiter)
 {
     dispatch_unpoll(waiter->scheduler, &waiter->turn);
     (void)sd_event_source_disable_unref(waiter->timer);
+    waiter->asking = asking_free(waiter->asking);
+    if (waiter->due)
+        DL_DELETE2(waiter->scheduler->waiters.due, waiter, due_prev, due_next);
     free(waiter->data);
     free(waiter);
 }
@@ -74,13 +81,51 @@ static bool end_early(struct waiter *waiter)
     return true;
 }
 
+/* look - whether it answered. One whose reads are not there is postponed: it holds its request as
+ * before, and looks again when they are. */
+static bool look(struct waiter *waiter)
+{
+    struct held *held = waiter->held;
+    struct edl_error error = { 0 };
+    bool postponed = false;
+    bool done;
+
+    held->postponed = &postponed;
+    asking_begin(waiter->asking);
+    done = waiter->poll(waiter->scheduler, held, waiter->data, waiter->last);
+    if (!done || postponed)
+        held->postponed = NULL;
+    if (asking_end(waiter->asking, postponed, &error))
+        return false;
+    if (postponed)
+        held_reply_error(held, &error);
+    return done || postponed;
+}
+
+/* wait_for_turn - the core is ahead of what is stored: it looks behind the turn in flight */
+static void wait_for_turn(struct waiter *waiter)
+{
+    if (!waiter->due)
+        DL_APPEND2(waiter->scheduler->waiters.due, waiter, due_prev, due_next);
+    waiter->due = true;
+}
+
 /* An answered request may live on until the commit, longer than its waiter. */
 static bool poll_waiter(struct waiter *waiter, bool last)
 {
     struct held *held = waiter->held;
 
+    waiter->last |= last;
+    if (turn_is_in_flight(waiter->scheduler)) {
+        wait_for_turn(waiter);
+        return false;
+    }
+    if (asking_is_away(waiter->asking)) {
+        waiter->news = true;
+        return false;
+    }
     held->waiter = NULL;
-    if (end_early(waiter) || waiter->poll(waiter->scheduler, held, waiter->data, last))
+    if (end_early(waiter) || look(waiter))
         return true;
     held->waiter = waiter;
     return false;
@@ -102,14 +147,28 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct waiter *waiter = userdata;
 
+    (void)source;
     (void)usec;
-    if (waiter->scheduler->flight != NULL) {
-        (void)sd_event_source_set_time_relative(source, FLIGHT_PAUSE_US);
-        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-    }
-    (void)poll_waiter(waiter, true);
-    waiter_end(waiter);
+    if (poll_waiter(waiter, true))
+        waiter_end(waiter);
     return 0;
+}
+
+/* What it read may be older than the news. */
+static void on_rows(void *userdata)
+{
+    struct waiter *waiter = userdata;
+    bool news = waiter->news;
+
+    waiter->news = false;
+    if (poll_waiter(waiter, false)) {
+        waiter_end(waiter);
+        return;
+    }
+    if (news && asking_is_away(waiter->asking))
+        waiter->news = true; /* that was a further round of the same look */
+    else if (news && poll_waiter(waiter, false))
+        waiter_end(waiter);
 }
 
 static void on_turn(struct dispatch_poll *turn)
@@ -162,16 +221,18 @@ void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, co
     waiter->turn.look = on_turn;
     waiter->shares = take_held->request != NULL && is_shared(topic);
     take_held->waiter = waiter;
-    if (waiter->shares)
+    if (waiter->shares) {
         dispatch_caller(scheduler, take_held->request, waiter->caller);
+        waiter->asking = asking_new(scheduler, waiter->caller, on_rows, waiter);
+    }
     if (take_held->request != NULL)
         http_request_watch(take_held->request);
     DL_APPEND(waiter->topic->waiters, waiter);
     if (sd_event_add_time(scheduler->event, &waiter->timer, CLOCK_BOOTTIME, deadline_us,
                           MAX_OF(wait_us / WAIT_SLACK_PART, USEC_PER_MSEC), on_deadline,
                           waiter) < 0) {
-        (void)poll_waiter(waiter, true); /* no timer, no wait */
-        waiter_end(waiter);
+        if (poll_waiter(waiter, true)) /* no timer, no wait */
+            waiter_end(waiter);
     }
 }
 
@@ -275,6 +336,22 @@ void waiters_refuse_all(struct scheduler *scheduler, const struct edl_error *err
 void waiters_recheck(struct scheduler *scheduler)
 {
     notify_all(scheduler, false);
+}
+
+void waiters_go_on(struct scheduler *scheduler)
+{
+    struct waiters *waiters = &scheduler->waiters;
+    struct waiter *waiter;
+    size_t n = 0;
+
+    DL_FOREACH2(waiters->due, waiter, due_next)
+    n++;
+    for (; n > 0 && (waiter = waiters->due) != NULL; n--) { /* a poll may end others */
+        DL_DELETE2(waiters->due, waiter, due_prev, due_next);
+        waiter->due = false;
+        if (poll_waiter(waiter, false))
+            waiter_end(waiter);
+    }
 }
 
 void waiters_done(struct waiters *waiters)

@@ -21,6 +21,7 @@ struct waiter;
 
 struct waiters {
     struct topic *topics; /* uthash by name, owned */
+    struct waiter *due;   /* borrowed list: to be polled behind the turn in flight */
 };
 
 /* Looks whether there is news. `last`: the deadline came, so it must answer. Takes held and returns
@@ -54,6 +55,9 @@ void waiters_notify_all(struct scheduler *scheduler);
 
 /* waiters_refuse_all - answers everything that waits with the error */
 void waiters_refuse_all(struct scheduler *scheduler, const struct edl_error *error);
+
+/* waiters_go_on - the turn in flight is stored: polls those whose time came meanwhile */
+void waiters_go_on(struct scheduler *scheduler);
 
 /* waiters_recheck - answers waiting callers that may no more (auth_recheck); the others wait on */
 void waiters_recheck(struct scheduler *scheduler);

@@ -2,21 +2,24 @@
 /* job_series.c - see job_series.h */
 #include "scheduler/history/job_series.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <uthash.h>
 #include <utlist.h>
 
+#include "scheduler/calls/asking.h"
 #include "scheduler/core/core.h"
 #include "scheduler/history/sample.h"
 #include "scheduler/history/series.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/store_asked.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 
 #define SAVE_US (60 * USEC_PER_SEC)
 #define SAVES_PER_TURN 16    /* a few milliseconds */
-#define LOADS_PER_REPORT 8   /* likewise */
 #define POINTS_OF_ALL 400000 /* in memory: 13 MB */
 
 struct job_series {
@@ -64,24 +67,88 @@ static void take_stored(const struct stored_series *stored, void *userdata)
     (void)snprintf(series->cost_name, sizeof series->cost_name, "%s", stored->cost_name);
 }
 
-/* loads: how many more may be read back by this report. NULL: the next one does it */
+static struct job_series *add(struct job_series_table *table, uint64_t job_id)
+{
+    struct job_series *added = xcalloc(1, sizeof *added);
+
+    added->job_id = job_id;
+    HASH_ADD(hh, table->jobs, job_id, sizeof added->job_id, added);
+    return added;
+}
+
+/* --- of earlier runs --- */
+
+/* read_back - -EINPROGRESS: the database is far away, and asked for it */
+static int read_back(struct scheduler *scheduler, uint64_t job_id)
+{
+    struct series series = { .n = 0 };
+    int r;
+
+    if (find(&scheduler->series, job_id) != NULL)
+        return 0;
+    r = store_series(scheduler->store, job_id, take_stored, &series, NULL);
+    if (r >= 0 ||
+        !store_is_far(scheduler->store)) /* why: a near one that cannot be read stays so */
+        add(&scheduler->series, job_id)->series = series;
+    return r;
+}
+
+static void on_rows(void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct job_series_table *table = &scheduler->series;
+
+    asking_begin(table->asking);
+    for (size_t i = 0; i < table->n_wanted; i++)
+        if (cluster_job(scheduler->cluster, table->wanted[i]) != NULL)
+            (void)read_back(scheduler, table->wanted[i]);
+    table->n_wanted = 0;
+    (void)asking_end(table->asking, false, NULL);
+}
+
+/* ask_for - behind a report: those that are not here. Points of them are taken once they are. */
+static void ask_for(struct scheduler *scheduler, const uint64_t *jobs, size_t n)
+{
+    struct job_series_table *table = &scheduler->series;
+    bool asks = false;
+
+    if (table->asking == NULL)
+        table->asking = asking_new(scheduler, "job series", on_rows, scheduler);
+    if (n == 0 || table->asking == NULL || asking_is_away(table->asking))
+        return;
+    asking_begin(table->asking);
+    for (size_t i = 0; i < n; i++)
+        asks |= read_back(scheduler, jobs[i]) == -EINPROGRESS;
+    memcpy(table->wanted, jobs, n * sizeof *jobs);
+    table->n_wanted = n;
+    if (!asking_end(table->asking, asks, NULL))
+        table->n_wanted = 0;
+}
+
+/* What a report has to read back; the next one does the rest. */
+struct wanted {
+    uint64_t jobs[JOB_SERIES_LOADS];
+    size_t n;
+};
+
+/* NULL: it is one of wanted's, or would be of the next report's */
 static struct job_series *find_or_add(struct scheduler *scheduler, const struct job *job,
-                                      unsigned *loads)
+                                      struct wanted *wanted)
 {
     struct job_series_table *table = &scheduler->series;
     struct job_series *found = find(table, job->id);
-    bool earlier = job->started_wall_us < table->begun_wall_us;
 
-    if (found != NULL || (earlier && *loads == 0))
+    if (found != NULL)
         return found;
-    found = xcalloc(1, sizeof *found);
-    found->job_id = job->id;
-    HASH_ADD(hh, table->jobs, job_id, sizeof found->job_id, found);
-    if (earlier) {
-        --*loads;
-        (void)store_series(scheduler->store, job->id, take_stored, &found->series, NULL);
-    }
-    return found;
+    if (job->started_wall_us >= table->begun_wall_us)
+        return add(table, job->id);
+    if (wanted->n == JOB_SERIES_LOADS)
+        return NULL;
+    wanted->jobs[wanted->n++] = job->id;
+    if (store_is_far(scheduler->store))
+        return NULL;
+    (void)read_back(scheduler, job->id);
+    return find(table, job->id);
 }
 
 static size_t points_of_one(const struct job_series_table *table)
@@ -114,7 +181,7 @@ void job_series_report(struct scheduler *scheduler, const struct node_report *re
 {
     struct job_series_table *table = &scheduler->series;
     struct instant now = clock_instant();
-    unsigned loads = LOADS_PER_REPORT;
+    struct wanted wanted = { .n = 0 };
     uint64_t before = 0;
 
     if (table->begun_wall_us == 0)
@@ -128,10 +195,11 @@ void job_series_report(struct scheduler *scheduler, const struct node_report *re
         before = report->processes[i].job_id;
         if (job == NULL || job->started_wall_us == 0 || job_state_is_final(job->state))
             continue;
-        series = find_or_add(scheduler, job, &loads);
+        series = find_or_add(scheduler, job, &wanted);
         if (series != NULL && now.now_us >= series->next_us)
             take_point(scheduler, series, job, now);
     }
+    ask_for(scheduler, wanted.jobs, wanted.n);
     if (table->unsaved != NULL && is_due(table->unsaved, now.now_us))
         scheduler_touch(scheduler);
 }
@@ -225,5 +293,6 @@ void job_series_done(struct job_series_table *table)
     HASH_ITER(hh, table->jobs, job, next)
     forget(table, job);
     drop_sealed(table);
+    table->asking = asking_free(table->asking);
     *table = (struct job_series_table){ .begun_wall_us = 0 };
 }

@@ -12,11 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct asking;
 struct job_series;
 struct node_report;
 struct scheduler;
 struct stored_series;
 struct turn_records;
+
+#define JOB_SERIES_LOADS 8 /* that a report reads back: a few milliseconds */
 
 struct job_series_table {         /* all 0: of none */
     struct job_series *jobs;      /* owned; uthash, by number */
@@ -24,6 +27,9 @@ struct job_series_table {         /* all 0: of none */
                                      was taken first; utlist */
     struct stored_series *sealed; /* owned; what the commit that is being made stores */
     size_t n_sealed;
+    struct asking *asking; /* owned: for those of earlier jobs; NULL: none was asked for */
+    uint64_t wanted[JOB_SERIES_LOADS]; /* by number */
+    size_t n_wanted;
     uint64_t begun_wall_us; /* of this run: points of earlier jobs are in the store */
 };
 

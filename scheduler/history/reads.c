@@ -9,7 +9,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/history/history_json.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/state.h"
+#include "scheduler/store/reader_source.h"
 #include "scheduler/worker.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -21,8 +21,8 @@ struct history_read {
     struct scheduler *scheduler;
     struct held *held;
     struct history_question question;
-    char path[STATE_PATH_MAX]; /* of the database */
-    json_t *answer;            /* owned; NULL: not yet, or */
+    struct reader_source source; /* of the database */
+    json_t *answer;              /* owned; NULL: not yet, or */
     struct edl_error error;
     struct history_read *next, *prev;
 };
@@ -33,7 +33,7 @@ static void run(struct worker_job *job)
     struct history_read *read = (struct history_read *)job;
     struct store_reader *reader;
 
-    if (store_reader_open(read->path, &reader, &read->error) < 0)
+    if (store_reader_open(&read->source, &reader, &read->error) < 0)
         return;
     read->answer = history_answer(reader, &read->question, &read->error);
     (void)store_reader_close(reader);
@@ -110,7 +110,7 @@ static void begin(struct scheduler *scheduler, struct http_request *request,
     read->scheduler = scheduler;
     read->held = held_new(request);
     read->question = *take_question;
-    state_path(&scheduler->options, "edl.db", read->path);
+    read->source = *store_reader_source(scheduler->store);
     DL_APPEND(reads->waiting, read);
     if (reads->n++ == 0)
         start_next(reads);

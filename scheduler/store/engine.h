@@ -50,7 +50,7 @@ struct engine_calls {
     int64_t (*i64)(struct prepared *statement, int column);      /* 0: so */
     double (*real)(struct prepared *statement, int column);      /* 0: so */
     bool (*is_null)(struct prepared *statement, int column);
-    const char *(*name)(struct prepared *statement, int column);
+    const char *(*name)(struct prepared *statement, int column); /* NULL: there is no such one */
     uint64_t (*changes)(struct engine *engine); /* rows that the last statement changed */
     int (*begin)(struct engine *engine);
     int (*commit)(struct engine *engine);

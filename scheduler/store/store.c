@@ -81,6 +81,11 @@ struct store *store_free(struct store *store)
     return NULL;
 }
 
+const struct reader_source *store_reader_source(const struct store *store)
+{
+    return &store->readers;
+}
+
 int store_schema_version(const struct store *store)
 {
     return store->schema_version;

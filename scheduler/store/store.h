@@ -28,6 +28,7 @@ struct elapsed_record;
 struct epoch_known;
 struct epoch_numbers;
 struct histogram;
+struct reader_source;
 struct store;
 struct task;
 struct task_queue;
@@ -252,6 +253,10 @@ struct archive_walk {
     uint64_t at;                   /* it goes on behind this one; moves to the last that was seen */
     const struct job_match *match; /* borrowed; of its array alone, through an index */
     size_t rows;                   /* so many may be looked at yet; counts down */
+    /* store_walk_archived's own; 0 at first: a far store is read in pieces, and this one begins
+     * behind that number */
+    uint64_t piece;
+    bool in_piece;
 };
 /* What a list needs to know of one. */
 struct archive_row {
@@ -342,6 +347,10 @@ struct event_bounds {
     uint64_t oldest, newest; /* revisions */
 };
 int store_event_bounds(struct store *store, struct event_bounds *ret, struct edl_error *error);
+/* store_bounds_of_page - the same, before store_events is called with these words: a far store
+ * (store_asked.h) reads both together, as they were at one moment */
+int store_bounds_of_page(struct store *store, uint64_t job_id, uint64_t after, uint32_t limit,
+                         struct event_bounds *ret, struct edl_error *error);
 
 /* Log tails: those of one job with a sequence above `after`; the highest sequence of all (0: none).
  */
@@ -370,6 +379,12 @@ int store_audit(struct store *store, uint64_t after, uint32_t limit, store_audit
  * Returns 1 with *ret (the caller clears it), 0 when there is none. */
 int store_find_answer(struct store *store, const char *user, const char *key, uint64_t now_wall_us,
                       struct stored_answer *ret, struct edl_error *error);
+/* store_answer_keys - every key of which there is an answer, in the order in which they were given.
+ * Of a near store (store_asked.h) */
+typedef void (*store_answer_key_fn)(const char *user, const char *key, uint64_t wall_us,
+                                    void *userdata);
+int store_answer_keys(struct store *store, store_answer_key_fn fn, void *userdata,
+                      struct edl_error *error);
 void stored_answer_clear(struct stored_answer *answer);
 
 /* store_tokens - every join token, in the order in which they were made */
@@ -445,6 +460,10 @@ void store_figures(const struct store *store, struct store_figures *ret);
  * Errors: the last one of store_commit; -ENOENT when the file was moved or removed (later writes
  * are lost with this process); else as store_events. */
 int store_check(struct store *store, struct edl_error *error);
+
+/* store_reader_source - of connections beside the loop (store_reader.h) to its database; borrowed
+ */
+const struct reader_source *store_reader_source(const struct store *store);
 
 /* store_schema_version - of the open database */
 int store_schema_version(const struct store *store);

@@ -9,6 +9,7 @@
 #include "scheduler/core/base/histogram.h"
 #include "scheduler/core/model/usage.h"
 #include "scheduler/store/engine.h"
+#include "scheduler/store/reader_source.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/turn_rest.h"
 
@@ -167,6 +168,7 @@ struct store {
     int last_commit;               /* 0, or how it failed */
     bool read_only;                /* store_open_read_only */
     bool wants_check;
+    struct reader_source readers; /* of its database */
 };
 
 /* store_new - as nobody has opened it yet */
@@ -183,6 +185,10 @@ int store_step_done(struct store *store, enum statement which, struct edl_error 
 
 /* store_has_to_change - the statement is of a row that is there, and exactly one is to change */
 bool store_has_to_change(enum statement which);
+
+/* store_ask_ahead - the statement is bound, of a far store: -EINPROGRESS when its rows are not
+ * there, and asked for now; 0: they are, or why not is told when it is read */
+int store_ask_ahead(struct store *store, enum statement which);
 
 /* store_changes - rows that the last statement changed */
 uint64_t store_changes(struct store *store);

@@ -15,6 +15,7 @@
 #include "scheduler/core/record/records.h"
 #include "scheduler/core/record/restore.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/store_asked.h"
 #include "scheduler/store/store_columns.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
@@ -268,11 +269,38 @@ static int load_archived_job(struct loader *loader, uint64_t id)
     return each_row(loader, ST_ARCHIVED_JOB, load_job);
 }
 
+static int ask_for_one(struct store *store, enum statement which, uint64_t id)
+{
+    store_bind_u64(store->statements[which], 1, MIN_OF(id, (uint64_t)INT64_MAX));
+    return store_ask_ahead(store, which);
+}
+
+/* ask_for_all - of a far store: the rows of all of them at once */
+static int ask_for_all(struct store *store, const struct archive_query *query)
+{
+    const uint64_t *ids = query->id != 0 ? &query->id : query->ids;
+    size_t n = query->id != 0 ? 1 : query->n_ids;
+    int r = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        r |= ask_for_one(store, ST_ARCHIVED_JOB, ids[i]);
+        r |= ask_for_one(store, ST_QUEUE_OF, ids[i]);
+        if (query->id != 0)
+            r |= ask_for_one(store, ST_PROCESS_OF, ids[i]);
+    }
+    return r;
+}
+
 int store_load_archived(struct store *store, const struct archive_query *query,
                         struct cluster *cluster, struct instant now, struct edl_error *error)
 {
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };
-    int r = query->id != 0 ? load_archived_job(&loader, query->id) : 0;
+    int r = store_is_far(store) && ask_for_all(store, query) != 0
+                ? edl_error_set(error, -EINPROGRESS, "the database is asked for archived jobs")
+                : 0;
+
+    if (r == 0 && query->id != 0)
+        r = load_archived_job(&loader, query->id);
 
     for (size_t i = 0; r == 0 && query->id == 0 && i < query->n_ids; i++)
         r = load_archived_job(&loader, query->ids[i]);

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/store/postgresql/postgresql.h"
-#include "scheduler/store/sqlite/sqlite_engine.h"
+#include "scheduler/store/reader_source.h"
 #include "scheduler/store/store_columns.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
@@ -35,30 +34,19 @@ static int too_late(struct edl_error *error)
     return edl_error_remedy(error, "ask for a shorter time");
 }
 
-/* open_postgresql - that server has a limit of time of its own */
-static int open_postgresql(const char *url, struct engine **ret, struct edl_error *error)
-{
-    struct engine *engine = NULL;
-    int r = postgresql_open_reader(url, &engine, error);
-
-    if (r == 0)
-        r = engine->calls->begin(engine); /* one state of all */
-    if (r == 0)
-        *ret = engine;
-    else if (engine != NULL)
-        (void)engine_close(engine);
-    return r;
-}
-
-int store_reader_open(const char *path, struct store_reader **ret, struct edl_error *error)
+int store_reader_open(const struct reader_source *source, struct store_reader **ret,
+                      struct edl_error *error)
 {
     struct store_reader *reader = xcalloc(1, sizeof *reader);
+    const struct reader_patience patience = { is_late, reader };
     int r;
 
     reader->until_us = clock_read_us(CLOCK_MONOTONIC) + STORE_READER_US;
-    r = postgresql_is_url(path)
-            ? open_postgresql(path, &reader->engine, error)
-            : sqlite_engine_open_reader(path, is_late, reader, &reader->engine, error);
+    r = source->open(source, &patience, &reader->engine, error);
+    if (r == 0 && !source->anew && reader->engine->calls->begin(reader->engine) < 0) {
+        r = engine_error(reader->engine, "reading the history", error);
+        (void)engine_close(reader->engine);
+    }
     if (r == 0) {
         *ret = reader;
         return 0;

@@ -12,13 +12,15 @@
 #include "scheduler/store/store.h"
 
 struct edl_error;
+struct reader_source;
 struct store_reader;
 
 #define STORE_READER_US (5 * USEC_PER_SEC)
 
-/* store_reader_open - path: of a database that is open for writing elsewhere. Errors: as
- * store_open */
-int store_reader_open(const char *path, struct store_reader **ret, struct edl_error *error);
+/* store_reader_open - source: of a database that is open for writing elsewhere
+ * (store_reader_source). Errors: as store_open, -ENOTCONN */
+int store_reader_open(const struct reader_source *source, struct store_reader **ret,
+                      struct edl_error *error);
 /* store_reader_close - NULL is accepted; returns NULL */
 struct store_reader *store_reader_close(struct store_reader *reader);
 

@@ -7,9 +7,13 @@
 #include "scheduler/core/model/states.h"
 #include "scheduler/store/row.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/store_asked.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+
+#define PIECE_ROWS 250 /* of a far store, in one read */
+#define NEXT_PIECE 2
 
 static int read_row(struct prepared *statement, struct archive_row *ret, struct edl_error *error)
 {
@@ -29,16 +33,12 @@ static int read_row(struct prepared *statement, struct archive_row *ret, struct 
     return row.r;
 }
 
-/* 1: the next row fits and is *ret; 0: it does not; -ENOENT: there is none. */
-static int step(struct store *store, enum statement which, struct archive_walk *walk,
-                struct archive_row *ret, struct edl_error *error)
+/* 1: the row fits and is *ret; 0: it does not. */
+static int take_row(struct prepared *statement, struct archive_walk *walk, struct archive_row *ret,
+                    struct edl_error *error)
 {
-    struct prepared *statement = store->statements[which];
-    int r = store_next(statement, "reading archived jobs", error);
+    int r = read_row(statement, ret, error);
 
-    if (r <= 0)
-        return r < 0 ? r : -ENOENT;
-    r = read_row(statement, ret, error);
     if (r < 0)
         return r;
     walk->at = ret->id;
@@ -49,8 +49,20 @@ static int step(struct store *store, enum statement which, struct archive_walk *
                                                             .array = ret->array });
 }
 
-int store_walk_archived(struct store *store, struct archive_walk *walk, struct archive_row *ret,
-                        struct edl_error *error)
+/* As take_row, of the next row; -ENOENT: there is none. */
+static int step(struct store *store, enum statement which, struct archive_walk *walk,
+                struct archive_row *ret, struct edl_error *error)
+{
+    struct prepared *statement = store->statements[which];
+    int r = store_next(statement, "reading archived jobs", error);
+
+    if (r <= 0)
+        return r < 0 ? r : -ENOENT;
+    return take_row(statement, walk, ret, error);
+}
+
+static enum statement bind_walk(struct store *store, const struct archive_walk *walk, uint64_t at,
+                                size_t rows)
 {
     static const enum statement statements[2][2] = {
         { ST_ARCHIVED_RISING, ST_ARCHIVED_FALLING },
@@ -58,15 +70,76 @@ int store_walk_archived(struct store *store, struct archive_walk *walk, struct a
     };
     enum statement which = statements[walk->match->array != NULL][walk->newest];
     struct prepared *statement = store->statements[which];
-    int r = 0;
 
-    store_bind_u64(statement, 1, MIN_OF(walk->at, (uint64_t)INT64_MAX));
-    store_bind_u64(statement, 2, walk->rows);
+    store_bind_u64(statement, 1, MIN_OF(at, (uint64_t)INT64_MAX));
+    store_bind_u64(statement, 2, rows);
     if (walk->match->array != NULL)
         store_bind_text(statement, 3, walk->match->array);
+    return which;
+}
+
+/* skip - over the rows of a piece that were seen before. 1: it stands on the next one, which is not
+ * read; 0: there is none in this piece, which had *ret_n */
+static int skip(struct prepared *statement, const struct archive_walk *walk, size_t *ret_n,
+                struct edl_error *error)
+{
+    int r;
+
+    while ((r = store_next(statement, "reading archived jobs", error)) == 1) {
+        uint64_t id = store_column_u64(statement, 0);
+
+        ++*ret_n;
+        if (walk->newest ? id < walk->at : id > walk->at)
+            return 1;
+    }
+    return r;
+}
+
+/* 1, 0 as store_walk_archived; NEXT_PIECE: this one is at its end, and there may be another */
+static int walk_piece(struct store *store, struct archive_walk *walk, struct archive_row *ret,
+                      struct edl_error *error)
+{
+    enum statement which;
+    size_t n = 0;
+    int r = 0, fits = 0;
+
+    if (!walk->in_piece)
+        walk->piece = walk->at;
+    walk->in_piece = true;
+    which = bind_walk(store, walk, walk->piece, PIECE_ROWS);
+    while (fits == 0 && walk->rows > 0 &&
+           (r = skip(store->statements[which], walk, &n, error)) == 1)
+        fits = take_row(store->statements[which], walk, ret, error);
+    store_reset(store->statements[which]);
+    if (r < 0 || fits != 0 || walk->rows == 0)
+        return r < 0 ? r : fits;
+    walk->in_piece = false;
+    return n == PIECE_ROWS ? NEXT_PIECE : 0;
+}
+
+static int walk_far(struct store *store, struct archive_walk *walk, struct archive_row *ret,
+                    struct edl_error *error)
+{
+    int r;
+
+    do
+        r = walk->rows > 0 ? walk_piece(store, walk, ret, error) : 0;
+    while (r == NEXT_PIECE);
+    return r;
+}
+
+int store_walk_archived(struct store *store, struct archive_walk *walk, struct archive_row *ret,
+                        struct edl_error *error)
+{
+    enum statement which;
+    int r = 0;
+
+    if (store_is_far(store))
+        return walk_far(store, walk, ret, error);
+    which = bind_walk(store, walk, walk->at, walk->rows);
     while (r == 0 && walk->rows > 0)
         r = step(store, which, walk, ret, error);
-    store_reset(statement);
+    store_reset(store->statements[which]);
     return r == -ENOENT ? 0 : r;
 }
 

@@ -22,8 +22,10 @@ int archive_page(struct scheduler *scheduler, const struct archive_query *query,
     const struct cluster_config config = { .policy = scheduler->options.policy };
     struct cluster *cluster = cluster_new(&config);
     struct instant now = clock_instant();
-    int r = store_load_archived(scheduler->store, query, cluster, now, error);
+    int r;
 
+    askings_note_archive(scheduler);
+    r = store_load_archived(scheduler->store, query, cluster, now, error);
     if (r < 0) {
         (void)cluster_free(cluster);
         return r;
@@ -58,6 +60,7 @@ static int look_for_job(struct scheduler *scheduler, const char *user, const cha
     *ret = cluster_job_of(scheduler->cluster, user, &ref);
     if (*ret != NULL)
         return 1;
+    askings_note_archive(scheduler);
     r = store_find_archived(scheduler->store, user, text, past, error);
     if (r != 0 || ref.by_id || ref.has_user)
         return r;
@@ -74,17 +77,12 @@ int archive_find_job(struct scheduler *scheduler, const char *user, const char *
     return r == 1 && *ret == NULL ? load(scheduler, past.id, ret, error) : r;
 }
 
-struct job *archive_job(struct scheduler *scheduler, uint64_t id)
+int archive_job(struct scheduler *scheduler, uint64_t id, struct job **ret, struct edl_error *error)
 {
-    struct edl_error error = { 0 };
-    struct job *job = NULL;
     char text[24];
 
     (void)snprintf(text, sizeof text, "%" PRIu64, id);
-    if (archive_find_job(scheduler, "", text, &job, &error) < 0)
-        log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .job = id },
-                  "job %" PRIu64 " cannot be read: %s", id, error.text);
-    return job;
+    return archive_find_job(scheduler, "", text, ret, error);
 }
 
 /* Each costs a walk over the jobs of the core, and one over its own in the archive. */

@@ -21,8 +21,9 @@ struct scheduler;
 int archive_find_job(struct scheduler *scheduler, const char *user, const char *text,
                      struct job **ret, struct edl_error *error);
 
-/* archive_job - the same by its number; NULL also when it cannot be read, which is logged */
-struct job *archive_job(struct scheduler *scheduler, uint64_t id);
+/* archive_job - the same by its number */
+int archive_job(struct scheduler *scheduler, uint64_t id, struct job **ret,
+                struct edl_error *error);
 
 /* archive_page - archived jobs without their processes, in a cluster of the caller's */
 int archive_page(struct scheduler *scheduler, const struct archive_query *query,

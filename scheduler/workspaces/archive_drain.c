@@ -32,8 +32,10 @@ int archive_drain_init(struct scheduler *scheduler, struct edl_error *error)
 
 void archive_drain_turn(struct scheduler *scheduler)
 {
-    if (!store_is_behind(scheduler->store))
-        (void)cluster_archive_ended(scheduler->cluster, clock_instant());
+    if (store_is_behind(scheduler->store) || scheduler->askings.n_holding > 0)
+        return;
+    if (cluster_archive_ended(scheduler->cluster, clock_instant()) > 0)
+        scheduler->askings.n_archived++;
 }
 
 void archive_drain_go_on(struct scheduler *scheduler)

@@ -31,12 +31,6 @@ static inline int open_store(const struct fixture *f, struct store **ret, struct
                              : store_open(f->path, ret, error);
 }
 
-/* place_of_store - for store_reader_open */
-static inline const char *place_of_store(const struct fixture *f)
-{
-    return f->url[0] != '\0' ? f->url : f->path;
-}
-
 static inline void only_sqlite(const struct fixture *f)
 {
     if (f->url[0] != '\0')

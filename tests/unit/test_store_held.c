@@ -45,7 +45,7 @@ static struct spans look(struct fixture *f, uint64_t from, uint64_t to, bool gpu
     struct store_reader *reader = NULL;
     struct edl_error error = { 0 };
 
-    if (store_reader_open(place_of_store(f), &reader, &error) < 0 ||
+    if (store_reader_open(store_reader_source(f->store), &reader, &error) < 0 ||
         store_reader_spans(reader, &query, see_span, &spans, &error) < 0)
         fail_msg("%s", error.text);
     (void)store_reader_close(reader);
@@ -144,7 +144,7 @@ static void see_known(struct fixture *f, uint64_t *ret)
     struct store_reader *reader = NULL;
     struct edl_error error = { 0 };
 
-    if (store_reader_open(place_of_store(f), &reader, &error) < 0 ||
+    if (store_reader_open(store_reader_source(f->store), &reader, &error) < 0 ||
         store_reader_known(reader, ret, &error) < 0)
         fail_msg("%s", error.text);
     (void)store_reader_close(reader);
@@ -208,7 +208,7 @@ TEST(test_owners_come_by_what_they_held)
     struct edl_error error = { 0 };
 
     run_sql(f, rows);
-    assert_int_equal(store_reader_open(place_of_store(f), &reader, &error), 0);
+    assert_int_equal(store_reader_open(store_reader_source(f->store), &reader, &error), 0);
     assert_int_equal(store_reader_owners(reader, &query, see_owner, &users, &error), 0);
     assert_int_equal(users.n, 2);
     assert_string_equal(users.users[0], "bob"); /* 10 us of very much */
@@ -258,7 +258,7 @@ TEST(test_resizes_are_those_of_the_window)
     (void)run_job(f->cluster);
     commit(f);
     run_sql(f, rows);
-    assert_int_equal(store_reader_open(place_of_store(f), &reader, &error), 0);
+    assert_int_equal(store_reader_open(store_reader_source(f->store), &reader, &error), 0);
     assert_int_equal(store_reader_resizes(reader, &query, 9, see_resize, &all, &error), 0);
     assert_int_equal(all.n, 3);
     assert_int_equal(all.revisions[0], 1005); /* the newest first */

@@ -23,8 +23,7 @@ typedef void (*far_stored_fn)(void *userdata, int r, uint64_t sent_us,
 
 struct far_config {
     struct store *writer; /* near; the far store's from now on */
-    /* a connection for reading, whose statements are a transaction each; in the reading thread */
-    int (*open_reader)(void *userdata, struct engine **ret, struct edl_error *error);
+    /* its readers (store_reader_source) are the reading thread's as well */
     /* frees userdata; NULL: nothing is to be freed */
     void (*release)(void *userdata);
     void *userdata;
@@ -34,11 +33,6 @@ struct far_config {
 /* store_far_new - after a failure the writer is the caller's still */
 int store_far_new(sd_event *event, const struct far_config *config, struct store **ret,
                   struct edl_error *error);
-
-/* store_far_delayed - the near store at path as a far one, each of whose answers takes delay_us:
- * for tests. *store: the near one, which becomes the far one */
-int store_far_delayed(sd_event *event, const char *path, uint64_t delay_us, struct store **store,
-                      struct edl_error *error);
 
 /* store_on_stored - who hears of turns in flight. Of a near store: nothing is ever in flight */
 void store_on_stored(struct store *store, far_stored_fn fn, void *userdata);

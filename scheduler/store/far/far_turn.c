@@ -218,6 +218,7 @@ int store_far_new(sd_event *event, const struct far_config *config, struct store
     store->sweeping = false;
     store->schema_version = config->writer->schema_version;
     store->history = config->writer->history;
+    store->readers = config->writer->readers;
     r = worker_new(event, "edl-writing", &far->writing, error);
     if (r == 0)
         r = far_reads_new(event, far, &far->reads, error);

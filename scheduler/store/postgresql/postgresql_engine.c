@@ -392,9 +392,8 @@ static bool column_is_null(struct prepared *statement, int column)
 static const char *column_name(struct prepared *prepared, int column)
 {
     const PGresult *result = statement_of(prepared)->result;
-    const char *name = result != NULL ? libpq.PQfname(result, column) : NULL;
 
-    return name != NULL ? name : "";
+    return result != NULL ? libpq.PQfname(result, column) : NULL;
 }
 
 static uint64_t changes(struct engine *engine)

@@ -163,6 +163,14 @@ static int prepare_all(struct store *store, struct edl_error *error)
     return r;
 }
 
+/* That server has a limit of time of its own. */
+static int open_source(const struct reader_source *source, const struct reader_patience *patience,
+                       struct engine **ret, struct edl_error *error)
+{
+    (void)patience;
+    return postgresql_open_reader(source->where, ret, error);
+}
+
 int postgresql_open(const char *url, struct store **ret, struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
@@ -181,6 +189,8 @@ int postgresql_open(const char *url, struct store **ret, struct edl_error *error
     store = store_new();
     store->engine = &postgresql->engine;
     store->schema_version = postgresql->schema_version;
+    store->readers = (struct reader_source){ .open = open_source };
+    (void)snprintf(store->readers.where, sizeof store->readers.where, "%s", url);
     r = prepare_all(store, error);
     if (r < 0)
         (void)store_free(store);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "scheduler/store/reader_source.h"
 #include "scheduler/store/sqlite/sqlite_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -354,7 +355,7 @@ static int ask_late(void *userdata)
     return sqlite->is_late(sqlite->userdata);
 }
 
-int sqlite_engine_open_beside(const char *path, bool (*is_late)(void *userdata), void *userdata,
+int sqlite_engine_open_reader(const char *path, bool (*is_late)(void *userdata), void *userdata,
                               struct engine **ret, struct edl_error *error)
 {
     struct sqlite_engine *sqlite;
@@ -366,19 +367,23 @@ int sqlite_engine_open_beside(const char *path, bool (*is_late)(void *userdata),
     sqlite->userdata = userdata;
     (void)sqlite3_busy_timeout(sqlite->db, READER_BUSY_TIMEOUT_MS);
     sqlite3_progress_handler(sqlite->db, OPS_BETWEEN_LOOKS, ask_late, sqlite);
-    *ret = &sqlite->engine;
-    return 0;
+    r = sqlite_exec(sqlite, "BEGIN", "reading the history", error);
+    if (r < 0)
+        (void)sqlite_engine_close(sqlite);
+    else
+        *ret = &sqlite->engine;
+    return r;
 }
 
-int sqlite_engine_open_reader(const char *path, bool (*is_late)(void *userdata), void *userdata,
-                              struct engine **ret, struct edl_error *error)
+static int open_reader(const struct reader_source *source, const struct reader_patience *patience,
+                       struct engine **ret, struct edl_error *error)
 {
-    int r = sqlite_engine_open_beside(path, is_late, userdata, ret, error);
+    return sqlite_engine_open_reader(source->where, patience->is_late, patience->userdata, ret,
+                                     error);
+}
 
-    if (r < 0)
-        return r;
-    r = sqlite_exec(sqlite_engine_of(*ret), "BEGIN", "reading the history", error);
-    if (r < 0)
-        *ret = engine_close(*ret);
-    return r;
+void sqlite_reader_source(const char *path, struct reader_source *ret)
+{
+    *ret = (struct reader_source){ .open = open_reader, .anew = true };
+    (void)snprintf(ret->where, sizeof ret->where, "%s", path);
 }

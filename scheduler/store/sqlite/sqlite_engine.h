@@ -8,12 +8,12 @@
 
 struct edl_error;
 struct engine;
+struct reader_source;
 
 /* sqlite_engine_open_reader - a connection beside the one of the store that reads one state of all
  * is_late: asked some times in a millisecond; true ends the statement with -ETIMEDOUT */
 int sqlite_engine_open_reader(const char *path, bool (*is_late)(void *userdata), void *userdata,
                               struct engine **ret, struct edl_error *error);
 
-/* sqlite_engine_open_beside - the same, but each statement sees the state of its moment */
-int sqlite_engine_open_beside(const char *path, bool (*is_late)(void *userdata), void *userdata,
-                              struct engine **ret, struct edl_error *error);
+/* sqlite_reader_source - of such connections to the database at path */
+void sqlite_reader_source(const char *path, struct reader_source *ret);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scheduler/store/sqlite/sqlite_engine.h"
 #include "scheduler/store/sqlite/sqlite_internal.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
@@ -116,8 +117,8 @@ static int open_file(const char *name, int flags, struct sqlite_engine **ret,
 }
 
 /* The store of a connection, whose settings and schema are as they ought to be. */
-static int give_store(struct sqlite_engine *sqlite, bool read_only, struct store **ret,
-                      struct edl_error *error)
+static int give_store(struct sqlite_engine *sqlite, const char *path, bool read_only,
+                      struct store **ret, struct edl_error *error)
 {
     struct store *store = store_new();
     int r;
@@ -125,6 +126,7 @@ static int give_store(struct sqlite_engine *sqlite, bool read_only, struct store
     store->engine = &sqlite->engine;
     store->schema_version = sqlite->schema_version;
     store->read_only = read_only;
+    sqlite_reader_source(path, &store->readers);
     r = store_prepare_all(store, error);
     if (r < 0)
         (void)store_free(store);
@@ -200,7 +202,7 @@ int store_open(const char *path, struct store **ret, struct edl_error *error)
         (void)sqlite_engine_close(sqlite);
         return r;
     }
-    r = give_store(sqlite, false, ret, error);
+    r = give_store(sqlite, path, false, ret, error);
     if (r == 0)
         (*ret)->wants_check = wants_check;
     return r;
@@ -236,7 +238,7 @@ int store_open_read_only(const char *path, struct store **ret, struct edl_error 
     if (r == 0)
         r = sqlite_check_newest(sqlite, error);
     if (r == 0)
-        return give_store(sqlite, true, ret, error);
+        return give_store(sqlite, path, true, ret, error);
     (void)sqlite_engine_close(sqlite);
     return r;
 }
