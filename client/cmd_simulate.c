@@ -20,7 +20,7 @@
 static const struct option_row simulate_options[] = {
     { "faults", "PROFILE",
       "none, network, crash, clock, storage, stall, gone, cut, gaps, mixed, groups, slow, types, "
-      "storm",
+      "two-schedulers, storm",
       option_text, AT(faults) },
     { "seeds", "N", "how many, one after the other (100)", option_positive, AT(seeds) },
     { "first-seed", "S", "where they begin (1)", option_positive, AT(first_seed) },

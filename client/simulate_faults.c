@@ -274,11 +274,12 @@ static json_t *seen_to_json(const struct series *series)
 static void print_seen(const struct series *series)
 {
     size_t column = LINE_COLUMNS;
+    size_t n = series->seen[SIM_SEEN_TERMS] > 0 ? _SIM_SEEN_MAX : SIM_SEEN_ALONE_MAX;
 
-    for (size_t i = 0; i < _SIM_SEEN_MAX; i++) {
+    for (size_t i = 0; i < n; i++) {
         _cleanup_free_ char *text =
             text_format("%" PRIu64 " %s%s", series->seen[i], sim_seen_to_string((enum sim_seen)i),
-                        i + 1 < _SIM_SEEN_MAX ? "," : "");
+                        i + 1 < n ? "," : "");
 
         if (column + 1 + strlen(text) > LINE_COLUMNS) {
             (void)fputs(i == 0 ? " " : "\n ", stdout);

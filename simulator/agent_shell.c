@@ -20,20 +20,6 @@
 
 static void carry_out(struct sim *sim, struct sim_node *node);
 
-const char *text_kept(struct sim *sim, const char *text)
-{
-    if (text == NULL)
-        return "";
-    for (size_t i = 0; i < sim->n_texts; i++)
-        if (streq(sim->texts[i], text))
-            return sim->texts[i];
-    if (sim->n_texts == sim->cap_texts) {
-        sim->cap_texts = sim->cap_texts ? 2 * sim->cap_texts : 16;
-        sim->texts = xreallocarray(sim->texts, sim->cap_texts, sizeof *sim->texts);
-    }
-    return sim->texts[sim->n_texts++] = xstrdup(text);
-}
-
 static uint32_t noise(struct sim_node *node)
 {
     return (uint32_t)random_u64(&node->agent_random);
@@ -204,6 +190,20 @@ static void act(struct sim *sim, struct sim_node *node, const struct link_action
     }
 }
 
+/* To the other scheduler; what is asked of this one is given up. */
+static void move(struct sim *sim, struct sim_node *node)
+{
+    struct link_sm *link = &node->agent->link;
+    struct link_actions actions;
+
+    if (sim->n_servers < 2)
+        return;
+    node->at = 1 - node->at;
+    link_sm_orders_answered(link, link->orders_call, LINK_FAILED, 0, node_boot_us(sim, node),
+                            noise(node), &actions);
+    act(sim, node, &actions);
+}
+
 /* --- timers: one event for what is near, one for the limits of calls, which seldom come --- */
 
 static void arm(struct sim *sim, struct sim_node *node)
@@ -246,6 +246,7 @@ static void time_out(struct sim *sim, struct sim_node *node)
             link_sm_join_answered(&agent->link, agent->link.main_call, LINK_FAILED, now_us,
                                   noise(node), &actions);
         act(sim, node, &actions);
+        move(sim, node);
     }
     if (agent->link.orders_call != 0 && agent->orders_limit_us <= now_us) {
         link_sm_orders_answered(&agent->link, agent->link.orders_call, LINK_FAILED, 0, now_us,
@@ -553,7 +554,8 @@ static void on_report(struct sim *sim, struct sim_node *node, const struct messa
                                        .lease_us = answer->lease_us,
                                        .next_us = answer->next_report_us,
                                        .session = answer->session,
-                                       .has_version = true,
+                                       .has_version = !answer->not_stored,
+                                       .not_stored = answer->not_stored,
                                        .version = answer->version };
     bool taken = link_sm_awaits(&agent->link, answer->call) && said.result == LINK_TAKEN;
     bool was_away = node_boot_us(sim, node) >= node->lease.deadline_us;
@@ -599,12 +601,16 @@ static void on_orders(struct sim *sim, struct sim_node *node, struct message *an
 
 void agent_answer(struct sim *sim, struct sim_node *node, struct message *answer)
 {
+    bool moves = addresses_moves(sim, node, answer);
+
     if (answer->kind == CALL_JOIN)
         on_join(sim, node, answer);
     else if (answer->kind == CALL_REPORT)
         on_report(sim, node, answer);
     else
         on_orders(sim, node, answer);
+    if (moves)
+        move(sim, node);
     carry_out(sim, node);
 }
 
@@ -688,9 +694,4 @@ void agent_said_alive(struct sim *sim, struct unit *unit)
     if (agent_core_promised(node->agent->core, &unit->id, unit->promised_us,
                             node_boot_us(sim, node)))
         carry_out(sim, node);
-}
-
-bool agent_can_call(const struct sim_node *node)
-{
-    return node->agent != NULL && node->agent->link.joined;
 }

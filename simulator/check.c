@@ -25,14 +25,14 @@ static uint64_t every(size_t size, size_t units)
 
 static void check_replay(struct sim *sim)
 {
-    struct cluster_config config = *cluster_config(sim->server.cluster);
+    struct cluster_config config = *cluster_config(sim->server->cluster);
     struct cluster *replay = cluster_new(&config);
     struct edl_error error = { 0 };
-    int r = memory_store_load(sim->server.store, replay, server_instant(sim), &error);
+    int r = memory_store_load(sim->store, replay, server_instant(sim), &error);
 
     if (r == 0) {
         cluster_restored(replay, server_instant(sim));
-        r = cluster_compare(sim->server.cluster, replay, &error);
+        r = cluster_compare(sim->server->cluster, replay, &error);
     }
     if (r < 0)
         violate(sim, "replay", "the state is not that of the store: %s", error.text);
@@ -41,7 +41,7 @@ static void check_replay(struct sim *sim)
 
 static void check_priority(struct sim *sim, const struct truth_job *truth)
 {
-    const struct job *job = cluster_job(sim->server.cluster, truth->id);
+    const struct job *job = cluster_job(sim->server->cluster, truth->id);
 
     if (job != NULL && job->spec->priority != truth->priority)
         violate(sim, "durable", "job %s was given priority %d and has %d", truth->name,
@@ -66,7 +66,7 @@ static void check_reasons(struct sim *sim)
 {
     const struct job *job;
 
-    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
+    DL_FOREACH2(cluster_active_jobs(sim->server->cluster), job, active_next)
     if (*job->reason == '\0' || *job->reason_code == '\0')
         violate(sim, "reason", "job %s is %s without a reason", job->spec->name,
                 job_state_to_string(job->state));
@@ -77,7 +77,7 @@ static void check_parked(struct sim *sim)
 {
     const struct job *job;
 
-    DL_FOREACH2(cluster_active_jobs(sim->server.cluster), job, active_next)
+    DL_FOREACH2(cluster_active_jobs(sim->server->cluster), job, active_next)
     if (job->state == JOB_QUEUED && job->parked_for != 0 && !job->filed)
         violate(sim, "parked", "job %s was parked, and is forgotten", job->spec->name);
 }
@@ -89,7 +89,7 @@ void check_deep(struct sim *sim)
     check_reasons(sim);
     check_durable(sim);
     check_parked(sim);
-    if (cluster_check(sim->server.cluster, &error) < 0)
+    if (cluster_check(sim->server->cluster, &error) < 0)
         violate(sim, "core", "an invariant of the core does not hold: %s", error.text);
 }
 
@@ -102,7 +102,7 @@ void check_turn(struct sim *sim, bool committed)
         ledger->commits_unchecked = 0;
         check_replay(sim);
     }
-    if ((committed || sim->server.planned) &&
+    if ((committed || sim->server->planned) &&
         ++ledger->turns_unchecked >= every(size, DEEP_UNITS_PER_TURN)) {
         ledger->turns_unchecked = 0;
         check_deep(sim);
@@ -119,7 +119,7 @@ static void check_ended(struct sim *sim, const struct submission *submission)
                 submission->name);
         return;
     }
-    job = cluster_job(sim->server.cluster, truth->id);
+    job = cluster_job(sim->server->cluster, truth->id);
     if (!job_state_is_final(truth->state) && !check_may_wait(sim, truth))
         violate(sim, "convergence", "job %s is %s long after the last fault: %s (%s)", truth->name,
                 job_state_to_string(truth->state), job->reason, job->reason_code);
@@ -169,7 +169,7 @@ void check_kills(struct sim *sim, uint64_t since_us)
 
 void check_calm(struct sim *sim)
 {
-    if (sim->server.cluster == NULL) {
+    if (sim->server->cluster == NULL) {
         violate(sim, "convergence", "the scheduler is not up long after the last fault");
         return;
     }
@@ -180,6 +180,6 @@ void check_calm(struct sim *sim)
             violate(sim, "convergence", "%s still runs processes long after the last fault",
                     sim->nodes[i]->name);
     check_deep(sim);
-    if (!sim->server.busy) /* what is being committed is not in the store yet */
+    if (!sim->server->busy) /* what is being committed is not in the store yet */
         check_replay(sim);
 }

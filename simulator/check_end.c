@@ -216,7 +216,7 @@ bool check_may_wait(const struct sim *sim, const struct truth_job *truth)
         return !pair_fits(sim, truth);
     /* More sizes, and two of them on many nodes, are packed by rules of thumb: one that finds no
      * place where another rule would is believed, one that says "never" is not. */
-    job = cluster_job(sim->server.cluster, truth->id);
+    job = cluster_job(sim->server->cluster, truth->id);
     return job != NULL && job->cause == CAUSE_GANG_NOT_PACKED;
 }
 
@@ -311,7 +311,7 @@ void check_failed(struct sim *sim, const struct truth_job *truth)
 static bool is_stopped_by_agent(const struct sim *sim, const struct truth_job *truth,
                                 uint64_t incarnation)
 {
-    const struct job *job = cluster_job(sim->server.cluster, truth->id);
+    const struct job *job = cluster_job(sim->server->cluster, truth->id);
     const struct process *process = NULL;
 
     if (job != NULL)
@@ -328,7 +328,7 @@ static bool is_stopped_by_agent(const struct sim *sim, const struct truth_job *t
 static bool was_at_work(const struct sim *sim, const struct truth_job *truth, uint64_t incarnation)
 {
     const struct truth_process *known = &truth->processes[incarnation];
-    uint64_t commit = sim->server.commits;
+    uint64_t commit = sim->commits;
 
     if (!known->exists || known->running_commit == 0 || known->running_commit == commit)
         return false;

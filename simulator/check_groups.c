@@ -267,7 +267,7 @@ static bool all_is_there(const struct sim *sim)
 static uint32_t group_that_differs(const struct sim *sim)
 {
     for (uint32_t g = 0; g < sim->groups.n; g++)
-        if (cluster_group_held_permille(sim->server.cluster, sim->groups.specs[g].name) !=
+        if (cluster_group_held_permille(sim->server->cluster, sim->groups.specs[g].name) !=
             held_permille(sim, g + 1))
             return g + 1;
     return 0;
@@ -280,13 +280,13 @@ static void check_sums(struct sim *sim, bool settled)
     if (settled_lasts(sim, &sim->sums_differ_since_us, group != 0, SUM_LIMIT_US))
         violate(sim, "sum", "group %s holds %u permille of the cluster, the scheduler says %u",
                 sim->groups.specs[group - 1].name, held_permille(sim, group),
-                cluster_group_held_permille(sim->server.cluster,
+                cluster_group_held_permille(sim->server->cluster,
                                             sim->groups.specs[group - 1].name));
 }
 
 void check_groups(struct sim *sim)
 {
-    bool settled = sim->server.up && all_is_settled(sim);
+    bool settled = sim->server->up && all_is_settled(sim);
 
     check_share(sim, settled);
     check_sums(sim, settled);
@@ -299,7 +299,7 @@ static struct amount offered_to_plan(const struct sim *sim)
 {
     struct amount all = { 0 };
 
-    for (const struct node *node = cluster_nodes(sim->server.cluster); node != NULL;
+    for (const struct node *node = cluster_nodes(sim->server->cluster); node != NULL;
          node = node->hh.next)
         if (node->state == NODE_READY && node->ever_reported) {
             all.cpu_millicores += node->offer.cpu_millicores;
@@ -330,7 +330,7 @@ static const struct truth_job *stopped_for(const struct sim *sim, const struct p
 static bool is_of_this_commit(const struct sim *sim, const struct truth_job *truth,
                               const struct process *process)
 {
-    return truth->processes[process->incarnation].stop_commit == sim->server.commits;
+    return truth->processes[process->incarnation].stop_commit == sim->commits;
 }
 
 /* At least so much, whatever else happened in this turn: what was on record before it and is. */
@@ -347,7 +347,7 @@ static struct amount least_held(const struct sim *sim, uint32_t group)
             const struct truth_process *known = &truth->processes[i];
 
             if (known->exists && known->state < PROCESS_STOPPING &&
-                known->first_commit < sim->server.commits && known->node < sim->n_nodes &&
+                known->first_commit < sim->commits && known->node < sim->n_nodes &&
                 sim->nodes[known->node]->wanted != NODE_DRAINING)
                 add(&held, &spec_of(sim, truth)->roles[known->role], 1);
         }

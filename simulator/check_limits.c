@@ -45,7 +45,7 @@ static bool is_new(const struct sim *sim, const struct truth_job *truth, uint32_
     for (uint64_t i = 0; i < truth->n_processes; i++) {
         const struct truth_process *process = &truth->processes[i];
 
-        starts = starts && !(process->exists && process->first_commit < sim->server.commits);
+        starts = starts && !(process->exists && process->first_commit < sim->commits);
         staying += stays(process) && process->role == role;
     }
     return starts || staying > truth->roles[role].min;
@@ -53,7 +53,7 @@ static bool is_new(const struct sim *sim, const struct truth_job *truth, uint32_
 
 static bool drains(const struct sim *sim)
 {
-    for (const struct node *node = cluster_nodes(sim->server.cluster); node != NULL;
+    for (const struct node *node = cluster_nodes(sim->server->cluster); node != NULL;
          node = node->hh.next)
         if (node->state == NODE_DRAINING)
             return true;
@@ -88,7 +88,7 @@ void check_limits(struct sim *sim, const struct effect *effects, size_t n)
         if (effect_saves_job(&effects[i]) && effects[i].job->cause == CAUSE_OWNER_LIMIT)
             sim->seen[SIM_SEEN_LIMITED]++;
         if (truth != NULL && process->state == PROCESS_ASSIGNED &&
-            truth->processes[process->incarnation].first_commit == sim->server.commits &&
+            truth->processes[process->incarnation].first_commit == sim->commits &&
             is_new(sim, truth, process->role))
             look(sim, truth);
     }

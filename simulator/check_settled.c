@@ -34,7 +34,7 @@ static bool anybody_leaves(const struct sim_node *node)
 
 bool settled_is_open(const struct sim *sim, const struct sim_node *node)
 {
-    const struct node *known = cluster_node(sim->server.cluster, node->name);
+    const struct node *known = cluster_node(sim->server->cluster, node->name);
 
     return node->up && node->wanted == NODE_READY && known != NULL && known->state == NODE_READY;
 }
@@ -344,7 +344,7 @@ static bool could_grow(const struct sim *sim, const struct truth_job *truth, uin
            !settled_is_finishing(truth) && role->n_live < most_that_grow(sim, truth, role) &&
            role->n_live == role->n_running && settled_nobody_failed(role) &&
            (work_of(sim, truth)->kind == SIM_WORK_SERVE ||
-            !cluster_job_leaves_room(sim->server.cluster, truth->id, STALL_MOST_S)) &&
+            !cluster_job_leaves_room(sim->server->cluster, truth->id, STALL_MOST_S)) &&
            has_room_for_one(sim, role, spec) && load_allows(sim, spec);
 }
 
@@ -382,9 +382,9 @@ static bool anybody_is_to_move(const struct sim *sim)
 
 void check_settled(struct sim *sim)
 {
-    bool settled = sim->server.up && !anybody_waits(sim);
+    bool settled = sim->server->up && !anybody_waits(sim);
 
-    for (uint32_t i = 0; sim->server.up && i < sim->n_nodes; i++) {
+    for (uint32_t i = 0; sim->server->up && i < sim->n_nodes; i++) {
         check_drain(sim, sim->nodes[i], settled);
         check_foreign(sim, sim->nodes[i]);
     }

@@ -41,8 +41,8 @@ static bool failed_there(const struct sim *sim, const struct truth_process *befo
     return before->start_failure != 0 &&
            (before->state == PROCESS_EXITED || before->state == PROCESS_LOST) &&
            before->node == there->number && before->stop_commit == 0 &&
-           before->heard_by == sim->server.generation &&
-           sim->now_us - before->heard_us < REMEMBERED_US && there->told_us < before->heard_us &&
+           before->heard_by == sim->server->run && sim->now_us - before->heard_us < REMEMBERED_US &&
+           there->told_us < before->heard_us &&
            there->n_start_failures - before->start_failure < START_FAILURES_MAX;
 }
 
@@ -55,7 +55,7 @@ static bool is_new_of_node(const struct effect *effect, const char *name)
  * something, may hold a place. */
 static bool is_clear(const struct sim *sim, const struct truth_job *truth, const struct job *job)
 {
-    const struct cluster *cluster = sim->server.cluster;
+    const struct cluster *cluster = sim->server->cluster;
     const uint64_t *jobs = cluster_figures(cluster)->jobs;
     bool own = job->state == JOB_STARTING || job->state == JOB_RESIZING;
     const struct node *node;
@@ -63,8 +63,8 @@ static bool is_clear(const struct sim *sim, const struct truth_job *truth, const
     for (uint32_t r = 0; r < truth->n_roles; r++)
         if (job->counts[r].due > 0 || sim->now_us < truth->roles[r].max_before_until_us)
             return false;
-    for (size_t i = 0; i < sim->ledger.n_pending; i++)
-        if (sim->ledger.pending[i].kind == PENDING_SCALE)
+    for (size_t i = 0; i < sim->server->pendings.n; i++)
+        if (sim->server->pendings.items[i].kind == PENDING_SCALE)
             return false;
     for (node = cluster_nodes(cluster); node != NULL; node = node->hh.next)
         if (node->state == NODE_DRAINING)
@@ -110,7 +110,7 @@ static void look(struct sim *sim, const struct process *process, const struct ef
     for (size_t i = 0; i < n; i++)
         if (is_new_of_node(&effects[i], there->name))
             return;
-    for (node = cluster_nodes(sim->server.cluster); node != NULL; node = node->hh.next)
+    for (node = cluster_nodes(sim->server->cluster); node != NULL; node = node->hh.next)
         if (is_idle(sim, node) &&
             holds(node, &sim->submissions[truth->submission].spec->roles[process->role])) {
             violate(sim, "failed",

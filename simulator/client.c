@@ -18,6 +18,7 @@ static void retry_later(struct sim *sim, uint32_t number)
 
     op->failures++;
     op->call = 0;
+    op->at = sim->n_servers > 1 ? 1 - op->at : 0;
     sim_after(sim, most_us / 2 + random_below(&op->random, most_us / 2), EVENT_CLIENT, number, 0);
 }
 

@@ -119,3 +119,17 @@ bool violate(struct sim *sim, const char *promise, const char *format, ...)
     TRACE(sim, "VIOLATION %s: %s", promise, text);
     return false;
 }
+
+const char *text_kept(struct sim *sim, const char *text)
+{
+    if (text == NULL)
+        return "";
+    for (size_t i = 0; i < sim->n_texts; i++)
+        if (streq(sim->texts[i], text))
+            return sim->texts[i];
+    if (sim->n_texts == sim->cap_texts) {
+        sim->cap_texts = sim->cap_texts ? 2 * sim->cap_texts : 16;
+        sim->texts = xreallocarray(sim->texts, sim->cap_texts, sizeof *sim->texts);
+    }
+    return sim->texts[sim->n_texts++] = xstrdup(text);
+}

@@ -12,6 +12,7 @@ struct profile {
     const char *name;
     uint32_t per_minute; /* faults of the whole cluster */
     uint32_t loss_ppm, duplicate_ppm, tail_ppm;
+    bool two_schedulers;
     bool groups, limits, speeds, types, pins, services;
     bool promises;            /* processes promise to be alive, and more of them hang */
     bool late_thaws;          /* supervisors that do not get to run for long */

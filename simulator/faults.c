@@ -391,13 +391,17 @@ static void make_speeds(struct schedule *schedule)
 static void make_config(struct sim_config *config, const struct profile *profile, uint64_t *random)
 {
     static const uint64_t leases_s[] = { 6, 10, 15, 20, 30 };
+    static const uint64_t short_s[] = { 5, 5, 6, 8, 15 }; /* as long as a scheduler's are */
     uint64_t hold_random = stream_of(config->seed, "foreign-hold", 0);
     uint64_t keep_random = stream_of(config->seed, "keep-ended-jobs", 0);
     uint64_t away_random = stream_of(config->seed, "away", 0);
     uint64_t kill_random = stream_of(config->seed, "cut-off-kill", 0);
     uint64_t park_random = stream_of(config->seed, "parking", 0);
 
-    config->lease_us = leases_s[random_below(random, ELEMENTS(leases_s))] * USEC_PER_SEC;
+    config->schedulers = profile->two_schedulers ? 2 : 1;
+    config->lease_us =
+        (profile->two_schedulers ? short_s : leases_s)[random_below(random, ELEMENTS(leases_s))] *
+        USEC_PER_SEC;
     /* as the scheduler derives it */
     config->lease_margin_us = MIN_OF(MAX_OF(config->lease_us / 4, USEC_PER_SEC), 10 * USEC_PER_SEC);
     config->heartbeat_us = MIN_OF(between(random, 500, 3000) * USEC_PER_MSEC, config->lease_us / 5);

@@ -297,7 +297,7 @@ void freezing_check_end(struct sim *sim, const struct unit *unit)
 
 static bool can_go_on(const struct sim *sim, const struct sim_node *node)
 {
-    return sim->server.up && node->up && !node->frozen && !node->agent_frozen &&
+    return sim->server->up && node->up && !node->frozen && !node->agent_frozen &&
            node->agent != NULL &&
            node_boot_us(sim, node) < fence_term_at(node->lease.deadline_us, sim->config.lease_us);
 }

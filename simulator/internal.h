@@ -14,11 +14,12 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/random.h"
+#include "simulator/database.h"
 #include "simulator/freezing.h"
 #include "simulator/groups.h"
 #include "simulator/program.h"
 #include "simulator/script.h"
-#include "simulator/server_clock.h"
+#include "simulator/server.h"
 #include "simulator/sim.h"
 
 struct sim_node;
@@ -55,6 +56,15 @@ enum event_kind {
     EVENT_STOOD,      /* a: node, b: process serial, p: since when: it is not frozen for so long */
     EVENT_ALIVE,      /* a: node, b: process serial: it says that it is */
     EVENT_LEASE_OVER, /* a: node: nothing that its lease ends acts any more */
+    EVENT_DATABASE,   /* p: query, owned: it is there */
+    EVENT_DATABASE_DONE, /* b: number of what it does: is stored */
+    EVENT_DATABASE_IDLE, /* b: session: is it silent for too long? */
+    EVENT_DATABASE_UP,   /* b: line: a primary serves */
+    EVENT_DATABASE_SAYS, /* p: query, owned, answered */
+    EVENT_PROOF,         /* b: generation: the leader's sign of life is due */
+    EVENT_SILENT,        /* b: call: the database was silent for too long */
+    EVENT_CANDIDATE,     /* b: session: asks for the lock */
+    EVENT_REPORT_WAITED, /* a: node, b: call: a report has waited for the turn in flight */
     _EVENT_MAX,
 };
 
@@ -70,6 +80,8 @@ struct heap {
     struct event *items; /* owned */
     size_t n, cap;
 };
+
+/* An event of a scheduler has its number in p. */
 
 void heap_push(struct heap *heap, const struct event *event);
 bool heap_pop(struct heap *heap, struct event *ret);
@@ -88,6 +100,8 @@ void sim_trace(struct sim *sim, const char *format, ...) __attribute__((format(p
         if ((sim)->config.trace != NULL)                                                           \
             sim_trace(sim, __VA_ARGS__);                                                           \
     } while (0)
+/* text_kept - the same text for as long as the simulation lives */
+const char *text_kept(struct sim *sim, const char *text);
 /* violate - the first one is kept and ends the simulation; promise: a word; returns false */
 bool violate(struct sim *sim, const char *promise, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -143,15 +157,15 @@ struct process_key {
     uint32_t role, index;
 };
 
-struct task_ref {
-    uint32_t task, pass, lease, lost; /* a finish: so many of its records */
-};
-
 struct message {
     struct message *next, *prev;
     enum call_kind kind;
     bool answer;
     uint64_t generation; /* of the scheduler when it was sent; connections do not outlive it */
+    uint32_t server;     /* which scheduler it goes to, or is from */
+    uint64_t term;       /* the highest that the caller knows; answers: of who answers; 0: none */
+    bool not_stored;     /* answers: a lease and nothing else */
+    bool ask_others;     /* answers: who says so has no fresh proof that it leads */
     int status;          /* answer: 200, ...; 0: refused or reset */
     uint32_t node;       /* of the caller; NOBODY: a client */
     uint32_t op;         /* the client's operation */
@@ -286,6 +300,9 @@ struct sim_node {
     /* link */
     bool cut_up, cut_down;
     uint64_t slow_us;
+    /* of one scheduler alone: bit 0 what it sends there, bit 1 what it gets; until when */
+    uint32_t apart[SIM_SCHEDULERS_MAX];
+    uint64_t apart_until_us[SIM_SCHEDULERS_MAX];
     /* when the last one of its faults heals: an earlier one does not end a later one */
     uint64_t cut_up_until_us, cut_down_until_us, slow_until_us, down_until_us;
     uint64_t frozen_until_us, agent_frozen_until_us, starts_fail_until_us;
@@ -302,6 +319,8 @@ struct sim_node {
     uint64_t cpu_used, memory_used;
     struct agent_shell *agent; /* owned; NULL: not running */
     uint64_t credential;       /* on disk, 0: none */
+    uint64_t term;             /* on disk: the highest that it was told */
+    uint32_t at;               /* the scheduler that its agent calls */
     uint64_t away_us;          /* how long an agent that left stays away */
     struct event *late;        /* owned: what was to happen while it was frozen */
     size_t n_late, cap_late;
@@ -345,11 +364,11 @@ void agent_unit_changed(struct sim *sim, struct unit *unit);
 void agent_answer(struct sim *sim, struct sim_node *node, struct message *answer);
 void agent_on_timer(struct sim *sim, struct sim_node *node, uint64_t number);
 void agent_on_tail(struct sim *sim, struct sim_node *node, uint64_t serial, bool offered);
-bool agent_can_call(const struct sim_node *node);
+static inline bool agent_can_call(const struct sim_node *node)
+{
+    return node->agent != NULL && node->agent->link.joined;
+}
 void agent_checkpoint_done(struct sim *sim, struct unit *unit);
-
-/* text_kept - the same text for as long as the simulation lives */
-const char *text_kept(struct sim *sim, const char *text);
 
 /* --- client.c --- */
 struct submission {
@@ -373,6 +392,7 @@ struct operation {
     enum node_state state;
     uint64_t call; /* under way */
     bool acknowledged, done;
+    uint32_t at; /* the scheduler that it calls */
     unsigned failures;
     uint64_t random;
 };
@@ -380,73 +400,11 @@ struct operation {
 void client_on_event(struct sim *sim, uint32_t op, uint64_t call);
 void client_answer(struct sim *sim, const struct message *answer);
 
-/* --- server.c, server_calls.c --- */
-enum crash_when { CRASH_NOW, CRASH_IN_COMMIT, CRASH_AFTER_COMMIT };
-
-struct server {
-    bool up, frozen, busy;
-    struct cluster *cluster;    /* owned; NULL while down */
-    struct memory_store *store; /* owned; the disk */
-    struct group_table *groups; /* owned; on disk as well; NULL: none */
-    uint64_t generation;
-    uint64_t commits;
-    uint64_t joins;
-    uint64_t boot_base_us;
-    int64_t wall_offset_us;
-    struct server_clock clock;
-    uint64_t random;
-    uint64_t timer_at_us;
-    uint64_t turns;
-    enum crash_when crash_when; /* when it is to end; NOW: it is not */
-    uint64_t down_us;           /* and for how long then */
-    bool leaves, leaves_late;   /* in order: serves nothing else; is to, after this commit */
-    bool tells_away;            /* and nodes may know */
-    bool planned;               /* the turn under way may have moved the next deadline */
-    bool timer_late;            /* it came during a commit */
-    bool regrouped;             /* what is being committed was planned with other groups */
-    uint64_t disk_slow_us, disk_slow_until_us, frozen_until_us;
-    uint64_t deaf_since_us;          /* while frozen or busy: it hears nobody since then */
-    uint64_t excused_until_us;       /* it was down, or stood still */
-    uint64_t forgets_at_us;          /* NEVER_US but for a mutant */
-    struct message *inbox, *answers; /* owned lists */
-    struct message **orders_waiters; /* owned array of owned lists, by node */
-    struct event *late;
-    size_t n_late, cap_late;
-};
-
-struct instant server_instant(const struct sim *sim);
-void server_start(struct sim *sim);
-/* server_crash - now or with the next commit; comes back after down_us */
-void server_crash(struct sim *sim, enum crash_when when, uint64_t down_us);
-bool server_has_news(const struct sim *sim); /* the core is ahead of the disk in what it tells */
-/* server_leave - in order: stores for how long it is away, tells its nodes, and is down for so
- * long; dies: on the way to the disk. server_on_gone - it is that far. server_add_away - to the
- * orders of a node that it knows well */
-void server_leave(struct sim *sim, uint64_t down_us, bool dies);
-void server_on_gone(struct sim *sim, uint64_t generation);
-void server_add_away(const struct sim *sim, const struct node *node, struct message *answer);
-/* server_regroup - people made other groups: sim->groups */
-void server_regroup(struct sim *sim);
-void server_receive(struct sim *sim, struct message *take_request);
-/* server_hears_again - after a freeze or a commit: the core hears of it when it was long */
-void server_hears_again(struct sim *sim);
-void server_on_committed(struct sim *sim, uint64_t generation);
-void server_on_timer(struct sim *sim, uint64_t generation);
-void server_on_poll_end(struct sim *sim, uint32_t node, uint64_t call);
-void server_on_lease_end(struct sim *sim, uint32_t job, uint64_t call);
-void server_done(struct sim *sim);
 /* sim_node_number - of a node of the core: its address tells it */
 static inline uint32_t sim_node_number(const struct node *node)
 {
     return (uint32_t)strtoul(node->offer.address, NULL, 10);
 }
-/* server_node_removed - whoever waits for its orders is told */
-void server_node_removed(struct sim *sim, uint32_t node);
-/* server_calls.c */
-void server_handle(struct sim *sim, struct message *take_request);
-void server_serve_tasks(struct sim *sim, struct truth_job *job);
-void server_answer_orders(struct sim *sim, struct message *take_request);
-void server_hold(struct sim *sim, struct message *take_answer); /* until the commit */
 
 /* --- ledger*.c: what really is, and the checks against it --- */
 struct truth_slot {
@@ -502,28 +460,6 @@ struct truth_task {
     uint32_t deaths;    /* of its holders, by themselves */
 };
 
-/* What the core took and is not on disk yet. */
-enum pending_kind {
-    PENDING_SCALE,
-    PENDING_PRIORITISE,
-    PENDING_NODE,
-    PENDING_KILL,
-    PENDING_LEASE, /* this and the following are looked at by ledger_tasks.c */
-    PENDING_FINISH,
-    PENDING_FAIL,
-    PENDING_RETURN,
-    PENDING_SAVER,
-    PENDING_SAVED,
-};
-struct pending {
-    enum pending_kind kind;
-    struct truth_job *job; /* NULL: NODE */
-    struct task_ref ref;
-    uint64_t holder;
-    uint64_t at_us; /* LEASE: when it was asked for */
-    uint32_t op;    /* SCALE, PRIORITISE, NODE */
-};
-
 struct truth_job {
     uint64_t id;
     uint32_t submission; /* NOBODY: of no client that we know */
@@ -555,14 +491,13 @@ struct truth_job {
     uint64_t started_us, ended_us, parked_us; /* parked: the last time; 0: never */
     uint32_t resizes, n_notices;              /* n_notices: committed, of its end */
     uint64_t cpu_now, cpu_since_us, cpu_used_us;
-    struct message *waiters; /* owned: lease polls that wait at the server */
+    struct message *waiters[SIM_SCHEDULERS_MAX]; /* owned lists: lease polls that wait there */
+    uint64_t made_run;                           /* of the scheduler whose run made it */
 };
 
 struct ledger {
     struct truth_job **jobs; /* owned, by id; NULL holes */
     uint64_t n_jobs;
-    struct pending *pending; /* owned */
-    size_t n_pending, cap_pending;
     size_t size; /* of what is remembered, roughly */
     uint64_t turns_unchecked, commits_unchecked;
 };
@@ -572,6 +507,10 @@ struct truth_job *ledger_job(const struct sim *sim, uint64_t id);
 struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32_t submission);
 void ledger_committed(struct sim *sim, const struct effect *effects, size_t n);
 void ledger_crashed(struct sim *sim);
+/* ledger_dropped - jobs that this run of a scheduler made, and never stored, are not there
+ * ledger_drop_all - likewise of all runs: another one has begun */
+void ledger_dropped(struct sim *sim, uint64_t run);
+void ledger_drop_all(struct sim *sim);
 void ledger_restored(struct sim *sim);
 void ledger_unit_starts(struct sim *sim, struct unit *unit, uint64_t commit);
 /* ledger_unit_acts - it is not frozen, and neither is its machine beyond the end of the lease */
@@ -664,7 +603,13 @@ struct sim {
     uint64_t loss_until_us;
     bool clients_cut_up, clients_cut_down; /* people from the scheduler */
     uint64_t clients_until_us;
-    struct server server;
+    struct server servers[SIM_SCHEDULERS_MAX];
+    struct server *server; /* whose event it is; between events the one that leads */
+    uint32_t n_servers;
+    struct memory_store *store; /* owned; the disk */
+    uint64_t commits;           /* of all schedulers */
+    struct server_clock clock;  /* as of the last of them */
+    struct database database;
     struct sim_groups groups;
     bool calm;                     /* SCRIPT_CALM was */
     uint64_t sums_differ_since_us; /* check_groups.c */

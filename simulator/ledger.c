@@ -59,6 +59,8 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
     const struct submission *made = &sim->submissions[submission];
     struct truth_job *truth = ledger_job(sim, job->id);
 
+    if (leading_deposed(sim))
+        return truth; /* whatever it says of itself is never stored */
     if (truth != NULL) {
         violate(sim, "incarnation", "job number %" PRIu64 " is given to %s and was %s's", job->id,
                 job->spec->name, truth->name);
@@ -66,6 +68,7 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
     }
     truth = truth_job_new(&sim->ledger, job->id);
     truth->submission = submission;
+    truth->made_run = sim->server->run;
     (void)snprintf(truth->name, sizeof truth->name, "%s", job->spec->name);
     truth->priority = made->spec->priority;
     truth->n_roles = (uint32_t)made->spec->n_roles;
@@ -90,15 +93,14 @@ struct truth_job *ledger_job_made(struct sim *sim, const struct job *job, uint32
 
 static struct pending *pend(struct sim *sim, enum pending_kind kind, const struct job *job)
 {
-    struct ledger *ledger = &sim->ledger;
+    struct pendings *list = &sim->server->pendings;
     struct pending *pending;
 
-    if (ledger->n_pending == ledger->cap_pending) {
-        ledger->cap_pending = ledger->cap_pending ? 2 * ledger->cap_pending : 16;
-        ledger->pending =
-            xreallocarray(ledger->pending, ledger->cap_pending, sizeof *ledger->pending);
+    if (list->n == list->cap) {
+        list->cap = list->cap ? 2 * list->cap : 16;
+        list->items = xreallocarray(list->items, list->cap, sizeof *list->items);
     }
-    pending = &ledger->pending[ledger->n_pending++];
+    pending = &list->items[list->n++];
     *pending =
         (struct pending){ .kind = kind, .job = job != NULL ? ledger_job(sim, job->id) : NULL };
     return pending;
@@ -206,10 +208,10 @@ static void apply_pending(struct sim *sim, bool of_tasks)
         [PENDING_NODE] = apply_node,
         [PENDING_KILL] = apply_kill,
     };
-    const struct ledger *ledger = &sim->ledger;
+    const struct pendings *list = &sim->server->pendings;
 
-    for (size_t i = 0; i < ledger->n_pending; i++) {
-        const struct pending *pending = &ledger->pending[i];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct pending *pending = &list->items[i];
 
         if (of_tasks && pending->kind >= PENDING_LEASE)
             ledger_apply_task(sim, pending);
@@ -239,11 +241,11 @@ static void check_lost(struct sim *sim, const struct truth_job *truth,
 {
 
     const struct sim_node *real = known->node < sim->n_nodes ? sim->nodes[known->node] : NULL;
-    const struct node *node = cluster_node(sim->server.cluster, process->node_name);
+    const struct node *node = cluster_node(sim->server->cluster, process->node_name);
 
     if (real == NULL || node == NULL || node->state == NODE_LOST || !known->began ||
-        known->start_failure != 0 ||                /* placed anew, and no failure of its job */
-        real->lost_commit == sim->server.commits || /* lost and back within one turn */
+        known->start_failure != 0 ||         /* placed anew, and no failure of its job */
+        real->lost_commit == sim->commits || /* lost and back within one turn */
         known->boot != real->boots || (known->end != END_NONE && known->end != END_ITSELF))
         return;
     violate(sim, "end-forgotten",
@@ -257,7 +259,7 @@ static void check_lost(struct sim *sim, const struct truth_job *truth,
 static bool knows_types(const struct sim *sim, const struct job *job)
 {
     struct job_gpu_type types[GPU_TYPES_MAX];
-    size_t n = cluster_job_gpu_types(sim->server.cluster, job, types);
+    size_t n = cluster_job_gpu_types(sim->server->cluster, job, types);
     uint32_t known = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -327,18 +329,18 @@ static void commit_event(struct sim *sim, const struct effect *effect)
             truth->gang_complete = false; /* it held nothing, and starts as a whole */
     }
     node = effect->job == NULL && *effect->name != '\0'
-               ? cluster_node(sim->server.cluster, effect->name)
+               ? cluster_node(sim->server->cluster, effect->name)
                : NULL;
     if (node != NULL)
         sim->nodes[sim_node_number(node)]->told_us = sim->now_us;
     if (!streq(effect->event, "node-lost"))
         return;
     sim->seen[SIM_SEEN_NODES_LOST]++;
-    node = cluster_node(sim->server.cluster, effect->name);
+    node = cluster_node(sim->server->cluster, effect->name);
     if (node != NULL)
         check_excuse(sim, sim->nodes[sim_node_number(node)]);
     if (node != NULL) /* not removed in the same turn */
-        sim->nodes[sim_node_number(node)]->lost_commit = sim->server.commits;
+        sim->nodes[sim_node_number(node)]->lost_commit = sim->commits;
 }
 
 /* It is given to a node that was to take nothing when this was decided. */
@@ -363,7 +365,7 @@ static void commit_process(struct sim *sim, const struct process *process)
     known = truth_process(truth, process->incarnation);
     if (!known->exists) {
         known->exists = true;
-        known->first_commit = sim->server.commits;
+        known->first_commit = sim->commits;
         known->role = process->role;
         known->index = process->index;
         known->node = process->node != NULL ? sim_node_number(process->node) : NOBODY;
@@ -379,19 +381,19 @@ static void commit_process(struct sim *sim, const struct process *process)
     if (process->state == PROCESS_LOST && known->state != PROCESS_LOST)
         check_lost(sim, truth, known, process);
     if (process->state == PROCESS_STOPPING && known->state != PROCESS_STOPPING) {
-        known->stop_commit = truth->stop_commit = sim->server.commits;
+        known->stop_commit = truth->stop_commit = sim->commits;
         known->unheard_of = known->state == PROCESS_ASSIGNED;
     }
     if ((process->state == PROCESS_EXITED ||
          (process->state == PROCESS_LOST && known->start_failure != 0)) &&
         known->state != process->state) {
         known->heard_us = sim->now_us;
-        known->heard_by = sim->server.generation;
+        known->heard_by = sim->server->run;
     }
     if (process_state_is_final(process->state) && known->ended_us == 0)
         known->ended_us = sim->now_us;
     if (process->state == PROCESS_RUNNING && known->running_commit == 0)
-        known->running_commit = sim->server.commits;
+        known->running_commit = sim->commits;
     known->state = process->state;
 }
 
@@ -509,7 +511,7 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
         else if (effects[i].kind == EFFECT_ARCHIVE_JOB)
             commit_archived(sim, effects[i].id);
     apply_pending(sim, true);
-    sim->ledger.n_pending = 0;
+    sim->server->pendings.n = 0;
     for (size_t i = 0; i < n; i++) {
         if (effect_saves_job(&effects[i])) {
             commit_job(sim, effects[i].job);
@@ -524,24 +526,41 @@ void ledger_committed(struct sim *sim, const struct effect *effects, size_t n)
         const struct truth_job *truth =
             effect_saves_job(&effects[i]) ? ledger_job(sim, effects[i].job->id) : NULL;
 
-        if (truth != NULL && truth->stop_commit == sim->server.commits)
+        if (truth != NULL && truth->stop_commit == sim->commits)
             ledger_stops_committed(sim, truth);
     }
-    if (sim->config.groups && !sim->server.regrouped) {
+    if (sim->config.groups && !sim->server->regrouped) {
         check_lent(sim, effects, n);
         check_limits(sim, effects, n);
     }
 }
 
-/* What was not on disk has never been. */
-void ledger_crashed(struct sim *sim)
+static void drop_made(struct sim *sim, uint64_t run, bool all)
 {
     struct ledger *ledger = &sim->ledger;
 
-    ledger->n_pending = 0;
     for (uint64_t id = 0; id < ledger->n_jobs; id++)
-        if (ledger->jobs[id] != NULL && !ledger->jobs[id]->exists)
+        if (ledger->jobs[id] != NULL && !ledger->jobs[id]->exists &&
+            (all || ledger->jobs[id]->made_run == run))
             ledger->jobs[id] = truth_job_free(ledger->jobs[id]);
+}
+
+void ledger_dropped(struct sim *sim, uint64_t run)
+{
+    drop_made(sim, run, false);
+}
+
+void ledger_drop_all(struct sim *sim)
+{
+    drop_made(sim, 0, true);
+}
+
+/* What was not on disk has never been; a turn on its way to a database may be there yet. */
+void ledger_crashed(struct sim *sim)
+{
+    sim->server->pendings.n = 0;
+    if (role_is_alone(&sim->server->leading))
+        ledger_drop_all(sim);
 }
 
 void ledger_acknowledged(struct sim *sim, const struct operation *op)
@@ -600,11 +619,11 @@ static void check_restored_job(struct sim *sim, const struct truth_job *truth,
 /* What the core has let go of is kept as it was. */
 static void check_archive(struct sim *sim)
 {
-    struct cluster_config config = *cluster_config(sim->server.cluster);
+    struct cluster_config config = *cluster_config(sim->server->cluster);
     struct cluster *archive = cluster_new(&config);
     struct edl_error error = { 0 };
 
-    if (memory_store_load_archived(sim->server.store, archive, server_instant(sim), &error) < 0)
+    if (memory_store_load_archived(sim->store, archive, server_instant(sim), &error) < 0)
         violate(sim, "archived", "an archived record cannot be read: %s", error.text);
     for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
         const struct truth_job *truth = sim->ledger.jobs[id];
@@ -624,16 +643,16 @@ void ledger_restored(struct sim *sim)
     const struct job *job;
 
     check_archive(sim);
-    for (job = cluster_jobs(sim->server.cluster); job != NULL; job = job->hh.next)
+    for (job = cluster_jobs(sim->server->cluster); job != NULL; job = job->hh.next)
         if (ledger_job(sim, job->id) == NULL)
             violate(sim, "restart", "after a restart there is job %s, which was never committed",
                     job->spec->name);
     for (uint64_t id = 0; id < sim->ledger.n_jobs; id++) {
         const struct truth_job *truth = sim->ledger.jobs[id];
 
-        if (truth == NULL)
+        if (truth == NULL || !truth->exists)
             continue;
-        job = cluster_job(sim->server.cluster, id);
+        job = cluster_job(sim->server->cluster, id);
         if (truth->archived != (job == NULL))
             violate(sim, "restart", "job %s was %s and is %s after a restart", truth->name,
                     truth->archived ? "archived" : "committed", job == NULL ? "gone" : "there");
@@ -644,7 +663,7 @@ void ledger_restored(struct sim *sim)
         const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
 
         if (sim->submissions[i].job_id != 0 && (truth == NULL || !truth->archived) &&
-            cluster_job(sim->server.cluster, sim->submissions[i].job_id) == NULL)
+            cluster_job(sim->server->cluster, sim->submissions[i].job_id) == NULL)
             violate(sim, "durable", "%s was acknowledged and is gone after a restart",
                     sim->submissions[i].name);
     }
@@ -657,10 +676,10 @@ void ledger_done(struct sim *sim)
             struct message *waiter;
             struct message *next;
 
-            DL_FOREACH_SAFE(sim->ledger.jobs[id]->waiters, waiter, next)
+            for (uint32_t i = 0; i < SIM_SCHEDULERS_MAX; i++)
+                DL_FOREACH_SAFE(sim->ledger.jobs[id]->waiters[i], waiter, next)
             (void)message_free(sim, waiter);
             (void)truth_job_free(sim->ledger.jobs[id]);
         }
     free(sim->ledger.jobs);
-    free(sim->ledger.pending);
 }

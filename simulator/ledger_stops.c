@@ -104,8 +104,8 @@ static bool count_standing(const struct sim *sim, const struct truth_job *truth,
             continue;
         if (known->state != PROCESS_STOPPING) {
             ret[known->role].staying++;
-            ret[known->role].new += known->first_commit == sim->server.commits;
-        } else if (known->stop_commit == sim->server.commits && known->end == END_NONE &&
+            ret[known->role].new += known->first_commit == sim->commits;
+        } else if (known->stop_commit == sim->commits && known->end == END_NONE &&
                    !had_to_leave(sim, known)) {
             ret[known->role].stopped++;
         }

@@ -68,6 +68,14 @@ static void time_out(struct sim *sim, struct truth_task *task)
     sim->seen[SIM_SEEN_TASKS_TIMED_OUT]++;
 }
 
+/* By the clock of a scheduler that goes faster it is over sooner. */
+static uint64_t least_us(const struct sim *sim)
+{
+    uint64_t ppm = sim->n_servers > 1 ? sim->config.drift_ppm : 0;
+
+    return TASK_LEASE_LEAST_US - TASK_LEASE_LEAST_US * ppm / PPM;
+}
+
 /* Nobody holds it any more. */
 static void release(struct sim *sim, const struct truth_job *truth, uint32_t pass,
                     struct truth_task *task)
@@ -82,10 +90,10 @@ static void release(struct sim *sim, const struct truth_job *truth, uint32_t pas
         /* its time may have been over before its end was on record, whether it stood or not: what
          * the scheduler knew of that then is not known here */
         task->failures +=
-            holder->ended_us - MIN_OF(task->leased_us, holder->ended_us) >= TASK_LEASE_LEAST_US;
+            holder->ended_us - MIN_OF(task->leased_us, holder->ended_us) >= least_us(sim);
         task->deaths += has_failed(holder);
         sim->seen[SIM_SEEN_TASKS_GIVEN_BACK] += !has_failed(holder);
-    } else if (worked_us(sim, truth, task) >= TASK_LEASE_LEAST_US) {
+    } else if (worked_us(sim, truth, task) >= least_us(sim)) {
         time_out(sim, task);
     } else {
         violate(sim, "tasks",

@@ -181,7 +181,7 @@ static void check_committed(struct sim *sim, const struct unit *unit, uint64_t c
                                             ? &unit->job->processes[unit->id.incarnation]
                                             : NULL;
 
-    if (known == NULL || !known->exists || commit > sim->server.commits)
+    if (known == NULL || !known->exists || commit > sim->commits)
         violate(sim, "uncommitted",
                 "job %s: incarnation %" PRIu64 " starts on %s without a committed event",
                 unit->job->name, unit->id.incarnation, unit->node->name);

@@ -173,10 +173,10 @@ void unit_stop(struct sim *sim, struct unit *unit, uint64_t grace_us)
 /* A node that can be heard keeps what it runs while the scheduler listens. */
 static void check_fenced(struct sim *sim, const struct unit *unit)
 {
-    const struct server *server = &sim->server;
+    const struct server *server = sim->server;
     uint64_t excused_us = MAX_OF(unit->node->excused_until_us, server->excused_until_us);
     bool is_lossy = sim->config.loss_ppm > 0 || sim->config.tail_ppm > 0 || sim->loss_ppm > 0;
-    bool is_deaf = server->frozen || server->busy;
+    bool is_deaf = server->frozen || server->busy || !server->up;
 
     if (!is_lossy && !is_deaf && !unit->fence.freezes && sim->now_us > excused_us)
         violate(sim, "lease", "%s ends %s-%u of %s with its lease, and nothing kept it from asking",
@@ -388,6 +388,11 @@ static bool is_of_server(const struct event *event)
     case EVENT_SERVER_TIMER:
     case EVENT_POLL_END:
     case EVENT_LEASE_END:
+    case EVENT_DATABASE_SAYS:
+    case EVENT_PROOF:
+    case EVENT_SILENT:
+    case EVENT_CANDIDATE:
+    case EVENT_REPORT_WAITED:
         return true;
     case EVENT_DELIVER:
         return !message->answer;
@@ -400,8 +405,8 @@ bool machine_defers(struct sim *sim, const struct event *event)
 {
     struct sim_node *node;
 
-    if (sim->server.frozen && is_of_server(event)) {
-        keep(&sim->server.late, &sim->server.n_late, &sim->server.cap_late, event);
+    if (sim->server->frozen && is_of_server(event)) {
+        keep(&sim->server->late, &sim->server->n_late, &sim->server->cap_late, event);
         return true;
     }
     if (!is_of_machine(event))

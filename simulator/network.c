@@ -106,7 +106,8 @@ static bool travel(struct sim *sim, const struct message *message, uint64_t *ret
     uint64_t *random = random_of(sim, message);
     bool cut_up = node != NULL ? node->cut_up : sim->clients_cut_up;
     bool cut_down = node != NULL ? node->cut_down : sim->clients_cut_down;
-    bool cut = message->answer ? cut_down : cut_up;
+    uint32_t apart = node != NULL ? node->apart[message->server] : 0;
+    bool cut = message->answer ? cut_down || (apart & 2) != 0 : cut_up || (apart & 1) != 0;
 
     *ret_us = latency(sim, random, node);
     if (cut) {
@@ -141,7 +142,8 @@ static void send(struct sim *sim, struct message *take_message)
 void send_request(struct sim *sim, struct message *take_request)
 {
     take_request->answer = false;
-    take_request->generation = sim->server.generation;
+    addresses_ask(sim, take_request);
+    take_request->generation = sim->servers[take_request->server].generation;
     send(sim, take_request);
 }
 
@@ -156,11 +158,13 @@ struct message *answer_new(struct sim *sim, const struct message *request, int s
     answer->call = request->call;
     answer->process = request->process;
     answer->ref = request->ref;
+    answer->server = sim->server->index;
     return answer;
 }
 
 void send_answer(struct sim *sim, struct message *take_answer)
 {
+    leading_sign(sim, take_answer);
     send(sim, take_answer);
 }
 
@@ -168,6 +172,8 @@ static void deliver_answer(struct sim *sim, struct message *take_answer)
 {
     struct sim_node *node = take_answer->node != NOBODY ? sim->nodes[take_answer->node] : NULL;
 
+    if (node != NULL)
+        addresses_judge(sim, node, take_answer);
     if (node == NULL) {
         client_answer(sim, take_answer);
     } else if (node->agent != NULL && take_answer->process == 0) {

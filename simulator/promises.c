@@ -105,7 +105,7 @@ static bool should_end(const struct sim *sim, const struct unit *unit)
     const struct sim_node *node = unit->node;
 
     return runs(unit) && hangs(unit) && unit->promised_us > 0 && !unit->told && !unit->frozen &&
-           is_heard(node) && sim->server.up &&
+           is_heard(node) && sim->server->up &&
            node_boot_us(sim, node) < fence_freeze_at(node->lease.deadline_us, sim->config.lease_us);
 }
 

@@ -135,7 +135,7 @@ static void add_entries(struct sim *sim, const struct schedule *schedule, const 
 /* Everything ended, or can never start. */
 static bool is_quiet(const struct sim *sim)
 {
-    if (!sim->server.up)
+    if (!sim->server->up)
         return false;
     for (uint32_t i = 0; i < sim->n_submissions; i++) {
         const struct truth_job *truth = ledger_job(sim, sim->submissions[i].job_id);
@@ -151,8 +151,8 @@ static bool is_quiet(const struct sim *sim)
 /* A node whose starts failed waits for people: they look now and then. */
 static void end_quarantines(struct sim *sim)
 {
-    for (uint32_t i = 0; sim->server.up && i < sim->n_nodes; i++) {
-        const struct node *node = cluster_node(sim->server.cluster, sim->nodes[i]->name);
+    for (uint32_t i = 0; sim->server->up && i < sim->n_nodes; i++) {
+        const struct node *node = cluster_node(sim->server->cluster, sim->nodes[i]->name);
 
         if (node != NULL && node->state == NODE_QUARANTINED)
             sim_node_state_at(sim, sim->now_us, i, NODE_READY);

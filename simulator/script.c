@@ -131,7 +131,7 @@ static void crash_server(struct sim *sim, const struct script *script)
         [SCRIPT_SERVER_CRASH_AFTER_COMMIT] = CRASH_AFTER_COMMIT,
     };
 
-    if (!sim->server.frozen)
+    if (!sim->server->frozen)
         server_crash(sim, when[script->kind], script->for_us);
 }
 
@@ -159,15 +159,15 @@ static void stop_server(struct sim *sim, const struct script *script)
 /* Its boot clock begins anew; wall time goes on. */
 static void reboot_server(struct sim *sim, const struct script *script)
 {
-    if (sim->server.frozen || !sim->server.up)
+    if (sim->server->frozen || (!sim->server->up && !sim->server->leading.alive))
         return;
     server_crash(sim, CRASH_NOW, script->for_us);
-    sim->server.boot_base_us = sim->now_us;
+    sim->server->boot_base_us = sim->now_us;
 }
 
 static void thaw_server(struct sim *sim)
 {
-    struct server *server = &sim->server;
+    struct server *server = sim->server;
 
     server->frozen = false;
     server_hears_again(sim);
@@ -179,26 +179,26 @@ static void thaw_server(struct sim *sim)
 
 static void freeze_server(struct sim *sim, const struct script *script)
 {
-    if (!sim->server.up)
+    if (!sim->server->up && !sim->server->leading.alive)
         return;
-    if (!sim->server.frozen && !sim->server.busy)
-        sim->server.deaf_since_us = sim->now_us;
-    sim->server.frozen = true;
+    if (!sim->server->frozen && !sim->server->busy)
+        sim->server->deaf_since_us = sim->now_us;
+    sim->server->frozen = true;
     sim->seen[SIM_SEEN_SCHEDULER_FREEZES]++;
-    last_until(sim, script, &sim->server.frozen_until_us);
+    last_until(sim, script, &sim->server->frozen_until_us);
     heal_after(sim, script);
 }
 
 static void jump(struct sim *sim, const struct script *script)
 {
-    sim->server.wall_offset_us += (int64_t)script->a;
+    sim->server->wall_offset_us += (int64_t)script->a;
     sim->seen[SIM_SEEN_WALL_JUMPS]++;
 }
 
 static void slow_disk(struct sim *sim, const struct script *script)
 {
-    sim->server.disk_slow_us = script->a;
-    last_until(sim, script, &sim->server.disk_slow_until_us);
+    sim->server->disk_slow_us = script->a;
+    last_until(sim, script, &sim->server->disk_slow_until_us);
     heal_after(sim, script);
 }
 
@@ -263,6 +263,16 @@ static void restore_offer(struct sim *sim, struct sim_node *node)
     machine_tell_offer(sim, node);
 }
 
+static void calm_server(struct sim *sim)
+{
+    sim->server->disk_slow_us = 0;
+    sim->server->crash_when = CRASH_NOW;
+    sim->server->down_us = 0; /* if it leaves in this very moment */
+    if (sim->server->frozen)
+        thaw_server(sim);
+    server_start(sim);
+}
+
 static void calm(struct sim *sim, const struct script *script)
 {
     (void)script;
@@ -271,12 +281,12 @@ static void calm(struct sim *sim, const struct script *script)
     sim->clients_cut_up = sim->clients_cut_down = false;
     sim->config.loss_ppm = sim->config.duplicate_ppm = sim->config.tail_ppm = 0;
     freezing_calm(sim);
-    sim->server.disk_slow_us = 0;
-    sim->server.crash_when = CRASH_NOW;
-    sim->server.down_us = 0; /* if it leaves in this very moment */
-    if (sim->server.frozen)
-        thaw_server(sim);
-    server_start(sim);
+    database_calm(sim);
+    for (uint32_t i = 0; i < sim->n_servers; i++) {
+        sim->server = &sim->servers[i];
+        calm_server(sim);
+    }
+    sim->server = &sim->servers[sim->database.leader];
     if (sim->config.limits) {
         groups_lift(sim);
         server_regroup(sim);
@@ -323,6 +333,12 @@ static const struct {
     [SCRIPT_GROUPS] = { "groups", regroup },
     [SCRIPT_STARTS_FAIL] = { "starts-fail", fail_starts },
     [SCRIPT_KILL_SUPERVISOR] = { "kill-supervisor", kill_supervisor },
+    [SCRIPT_STORE_CUT] = { "store-cut", database_script },
+    [SCRIPT_STORE_STILL] = { "store-still", database_script },
+    [SCRIPT_STORE_CRASH] = { "store-crash", database_script },
+    [SCRIPT_STORE_SPLIT] = { "store-split", database_script },
+    [SCRIPT_NODE_APART] = { "node-apart", database_script },
+    [SCRIPT_LEADER_DEPOSED] = { "leader-deposed", database_script },
     [SCRIPT_CALM] = { "calm", calm },
 };
 
@@ -365,6 +381,7 @@ void script_run(struct sim *sim, const struct script *script)
     if (sim->n_nodes == 0)
         return;
     excuse(sim, script);
+    sim->server = database_target(sim, script->a);
     kinds[script->kind].run(sim, script);
 }
 
@@ -411,15 +428,18 @@ static void heal_reboot(struct sim *sim, struct sim_node *node)
 static void heal_server_freeze(struct sim *sim, struct sim_node *node)
 {
     (void)node;
-    if (sim->server.frozen && sim->now_us >= sim->server.frozen_until_us)
-        thaw_server(sim);
+    for (uint32_t i = 0; i < sim->n_servers; i++) {
+        sim->server = &sim->servers[i];
+        if (sim->server->frozen && sim->now_us >= sim->server->frozen_until_us)
+            thaw_server(sim);
+    }
 }
 
 static void heal_disk(struct sim *sim, struct sim_node *node)
 {
     (void)node;
-    if (sim->now_us >= sim->server.disk_slow_until_us)
-        sim->server.disk_slow_us = 0;
+    if (sim->now_us >= sim->server->disk_slow_until_us)
+        sim->server->disk_slow_us = 0;
 }
 
 void script_heal(struct sim *sim, const struct script *script)
@@ -437,6 +457,8 @@ void script_heal(struct sim *sim, const struct script *script)
         [SCRIPT_DISK_SLOW] = heal_disk,
     };
 
+    if (sim->n_servers > 1)
+        database_heal(sim, script);
     if (heals[script->kind] != NULL)
         heals[script->kind](sim, target(sim, script));
 }

@@ -31,7 +31,14 @@ enum script_kind {
     SCRIPT_GROUPS,          /* other groups of users; a: their number */
     SCRIPT_STARTS_FAIL,     /* node for us: a program that is not installed there */
     SCRIPT_KILL_SUPERVISOR, /* of a process of the node that is frozen; a: which */
-    SCRIPT_CALM,            /* the end of everything of this kind */
+    /* of two schedulers; a % 4: 3 the one that waits, else the one that leads */
+    SCRIPT_STORE_CUT,      /* for us; a / 4 % 3: what it sends, what it gets, both */
+    SCRIPT_STORE_STILL,    /* for us: it answers nobody */
+    SCRIPT_STORE_CRASH,    /* for us; a: what was being stored is kept or is not */
+    SCRIPT_STORE_SPLIT,    /* for us its former primary stands alone; a: another serves after */
+    SCRIPT_NODE_APART,     /* node from the other one, for us; a / 4 % 3: as STORE_CUT */
+    SCRIPT_LEADER_DEPOSED, /* for us cut off; a: which nodes hear nobody else */
+    SCRIPT_CALM,           /* the end of everything of this kind */
     _SCRIPT_MAX,
 };
 

@@ -23,7 +23,7 @@ static bool has_effects(const struct sim *sim)
 {
     size_t n;
 
-    (void)cluster_effects(sim->server.cluster, &n);
+    (void)cluster_effects(sim->server->cluster, &n);
     return n > 0;
 }
 
@@ -31,7 +31,7 @@ static bool has_effects(const struct sim *sim)
 bool server_has_news(const struct sim *sim)
 {
     size_t n;
-    const struct effect *effects = cluster_effects(sim->server.cluster, &n);
+    const struct effect *effects = cluster_effects(sim->server->cluster, &n);
 
     for (size_t i = 0; i < n; i++)
         if (effects[i].kind != EFFECT_FORGET_PROCESS)
@@ -41,7 +41,7 @@ bool server_has_news(const struct sim *sim)
 
 static bool is_ahead(const struct sim *sim)
 {
-    return has_effects(sim) || cluster_has_news(sim->server.cluster);
+    return has_effects(sim) || cluster_has_news(sim->server->cluster);
 }
 
 /* An error that the core gave may speak of what is not on disk yet. */
@@ -58,7 +58,7 @@ static void refuse(struct sim *sim, const struct message *request, int status)
 /* The node that calls, if it shows its credential; else NULL and refused. */
 static struct node *caller(struct sim *sim, const struct message *request)
 {
-    struct node *node = cluster_node(sim->server.cluster, sim->nodes[request->node]->name);
+    struct node *node = cluster_node(sim->server->cluster, sim->nodes[request->node]->name);
 
     if (node != NULL && request->credential != 0 &&
         strtoull(node->credential_hash, NULL, 16) == request->credential)
@@ -70,13 +70,13 @@ static struct node *caller(struct sim *sim, const struct message *request)
 /* The process that calls, by its whole name; NULL and refused. */
 static struct process *calling_process(struct sim *sim, const struct message *request)
 {
-    const struct job *job = cluster_job(sim->server.cluster, request->who.job_id);
+    const struct job *job = cluster_job(sim->server->cluster, request->who.job_id);
     struct process *process = job == NULL
                                   ? NULL
                                   : job_find_process(job, request->who.role, request->who.index,
                                                      request->who.incarnation);
     struct node *node =
-        process == NULL ? NULL : cluster_node(sim->server.cluster, process->node_name);
+        process == NULL ? NULL : cluster_node(sim->server->cluster, process->node_name);
 
     if (process == NULL || node == NULL ||
         strtoull(node->credential_hash, NULL, 16) != request->credential) {
@@ -88,7 +88,7 @@ static struct process *calling_process(struct sim *sim, const struct message *re
 
 static void on_join(struct sim *sim, struct message *request)
 {
-    struct server *server = &sim->server;
+    struct server *server = sim->server;
     const char *name = sim->nodes[request->node]->name;
     bool known = cluster_node(server->cluster, name) != NULL;
     struct message *answer;
@@ -105,7 +105,7 @@ static void on_join(struct sim *sim, struct message *request)
         return;
     }
     if (!known)
-        node->orders_version = server->generation << 48 | (++server->joins << 20);
+        node->orders_version = server->run << 48 | (++server->joins << 20);
     answer = answer_new(sim, request, 201);
     answer->credential = credential;
     answer->lease_us = sim->config.lease_us;
@@ -147,7 +147,7 @@ static void fail_with_one(const struct sim *sim)
 {
     struct job *job, *next;
 
-    DL_FOREACH_SAFE2(cluster_active_jobs(sim->server.cluster), job, next, active_next)
+    DL_FOREACH_SAFE2(cluster_active_jobs(sim->server->cluster), job, next, active_next)
     {
         uint32_t n = 0;
 
@@ -155,7 +155,7 @@ static void fail_with_one(const struct sim *sim)
             n += job->counts[r].given_up;
         if (n == 0 || job->state == JOB_STOPPING)
             continue;
-        (void)cluster_kill_job(sim->server.cluster, job, NULL, server_instant(sim), NULL);
+        (void)cluster_kill_job(sim->server->cluster, job, NULL, server_instant(sim), NULL);
         job->cause = CAUSE_PROCESS_FAILED;
         job->intent = INTENT_FAILED;
     }
@@ -166,11 +166,11 @@ static int hear_early(struct sim *sim, struct node *node, struct node_report *re
 {
     if (r == EDL_ESTALE) {
         report->session = node->session;
-        r = cluster_report(sim->server.cluster, node, report, server_instant(sim), NULL);
+        r = cluster_report(sim->server->cluster, node, report, server_instant(sim), NULL);
     }
     if (r == 0 && node->start_session != 0) {
         report->session = node->start_session;
-        r = cluster_report(sim->server.cluster, node, report, server_instant(sim), NULL);
+        r = cluster_report(sim->server->cluster, node, report, server_instant(sim), NULL);
     }
     return r;
 }
@@ -196,14 +196,14 @@ static void on_report(struct sim *sim, struct message *request)
     report.offer = *request->offer;
     if (sim->config.mutant == SIM_MUTANT_FOREIGN_HIDDEN)
         report.foreign_cpu_millicores = report.foreign_memory_bytes = 0;
-    r = cluster_report(sim->server.cluster, node, &report, server_instant(sim), NULL);
+    r = cluster_report(sim->server->cluster, node, &report, server_instant(sim), NULL);
     if (sim->config.mutant == SIM_MUTANT_AWAY_SHARE_EARLY)
         r = hear_early(sim, node, &report, r);
     if (sim->config.mutant == SIM_MUTANT_NOBODY_SPARED)
         fail_with_one(sim);
     answer = answer_new(sim, request, status_of(r));
     answer->lease_us = sim->config.lease_us;
-    answer->next_report_us = cluster_next_report_us(sim->server.cluster);
+    answer->next_report_us = cluster_next_report_us(sim->server->cluster);
     answer->session = r == EDL_ESTALE ? node->session : node->start_session;
     server_hold(sim, answer);
 }
@@ -216,7 +216,7 @@ static void on_orders(struct sim *sim, struct message *request)
     if (node == NULL)
         return;
     if (!request->has_version || request->version != node->orders_version ||
-        request->wait_us == 0 || sim->server.tells_away) {
+        request->wait_us == 0 || sim->server->tells_away) {
         struct message *answer = answer_new(sim, request, 200);
 
         if (is_ahead(sim))
@@ -231,8 +231,8 @@ static void on_orders(struct sim *sim, struct message *request)
     waiter->has_version = true;
     waiter->version = request->version;
     waiter->arrived_us = sim->now_us;
-    DL_APPEND(sim->server.orders_waiters[request->node], waiter);
-    sim_after(sim, request->wait_us, EVENT_POLL_END, request->node, request->call);
+    DL_APPEND(sim->server->orders_waiters[request->node], waiter);
+    server_after(sim, request->wait_us, EVENT_POLL_END, request->node, request->call);
 }
 
 /* --- tasks --- */
@@ -270,7 +270,7 @@ static void on_dataset(struct sim *sim, struct message *request)
     if (process == NULL)
         return;
     queue = make_queue(sim, process->job, &sim->submissions[truth->submission].work);
-    r = cluster_set_dataset(sim->server.cluster, process->job, queue, "d", server_instant(sim),
+    r = cluster_set_dataset(sim->server->cluster, process->job, queue, "d", server_instant(sim),
                             NULL);
     if (r < 0) {
         (void)task_queue_free(queue);
@@ -283,14 +283,14 @@ static void on_dataset(struct sim *sim, struct message *request)
 /* true: it was answered */
 static bool poll_lease(struct sim *sim, const struct message *request, bool last)
 {
-    struct job *job = cluster_job(sim->server.cluster, request->who.job_id);
+    struct job *job = cluster_job(sim->server->cluster, request->who.job_id);
     struct process *holder =
         job_find_process(job, request->who.role, request->who.index, request->who.incarnation);
     enum task_lease_result result;
     struct task *task = NULL;
     bool save_model = false;
     struct message *answer;
-    int r = cluster_lease_task(sim->server.cluster, holder, NULL, 0, server_instant(sim), &result,
+    int r = cluster_lease_task(sim->server->cluster, holder, NULL, 0, server_instant(sim), &result,
                                &task, &save_model, NULL);
 
     if (r == 0 && result == TASK_LEASE_WAIT && !last)
@@ -306,7 +306,7 @@ static bool poll_lease(struct sim *sim, const struct message *request, bool last
         save_model || (answer->finished && sim->config.mutant == SIM_MUTANT_SAVERS_MANY);
     if (save_model && sim->config.mutant == SIM_MUTANT_SAVE_ASSUMED)
         answer->save_model =
-            cluster_model_saved(sim->server.cluster, holder, NULL, server_instant(sim), NULL) < 0;
+            cluster_model_saved(sim->server->cluster, holder, NULL, server_instant(sim), NULL) < 0;
     if (answer->save_model)
         ledger_saver(sim, PENDING_SAVER, job, holder->incarnation);
     if (r < 0 || answer->wait)
@@ -329,25 +329,25 @@ static void on_lease(struct sim *sim, struct message *request)
     waiter->process = request->process;
     waiter->who = request->who;
     waiter->wait_us = sim->now_us + MIN_OF(request->wait_us, LEASE_WAIT_MAX_US);
-    DL_APPEND(ledger_job(sim, request->who.job_id)->waiters, waiter);
-    sim_at(sim, waiter->wait_us, EVENT_LEASE_END, (uint32_t)request->who.job_id, request->call,
-           NULL);
+    DL_APPEND(ledger_job(sim, request->who.job_id)->waiters[sim->server->index], waiter);
+    server_at(sim, waiter->wait_us, EVENT_LEASE_END, (uint32_t)request->who.job_id, request->call);
 }
 
 void server_serve_tasks(struct sim *sim, struct truth_job *job)
 {
-    struct message *list = job->waiters;
+    struct message **waiters = &job->waiters[sim->server->index];
+    struct message *list = *waiters;
     struct message *waiter;
     struct message *next;
 
-    job->waiters = NULL;
+    *waiters = NULL;
     DL_FOREACH_SAFE(list, waiter, next)
     {
         DL_DELETE(list, waiter);
         if (poll_lease(sim, waiter, sim->now_us >= waiter->wait_us))
             (void)message_free(sim, waiter);
         else
-            DL_APPEND(job->waiters, waiter);
+            DL_APPEND(*waiters, waiter);
     }
 }
 
@@ -358,7 +358,7 @@ static int finish_as_holder(struct sim *sim, struct job *job, const struct task_
 
     for (struct process *p = job->processes; task != NULL && p != NULL; p = p->job_next)
         if (p->incarnation == task->holder && task->state == TASK_LEASED)
-            return cluster_finish_task(sim->server.cluster, p, ref->task,
+            return cluster_finish_task(sim->server->cluster, p, ref->task,
                                        task_queue_pass(job->queue), task->lease,
                                        server_instant(sim), NULL);
     return EDL_ESTALE;
@@ -377,10 +377,10 @@ static void on_finish(struct sim *sim, struct message *request)
     if (process == NULL)
         return;
     if (sim->config.mutant == SIM_MUTANT_LOSS_IGNORED)
-        r = cluster_finish_task(sim->server.cluster, process, end.task, end.pass, end.lease,
+        r = cluster_finish_task(sim->server->cluster, process, end.task, end.pass, end.lease,
                                 server_instant(sim), NULL);
     else
-        r = cluster_end_task(sim->server.cluster, process, &end, server_instant(sim), NULL);
+        r = cluster_end_task(sim->server->cluster, process, &end, server_instant(sim), NULL);
     if (r == EDL_ESTALE && sim->config.mutant == SIM_MUTANT_STALE_FINISH_ACCEPTED)
         r = finish_as_holder(sim, process->job, &request->ref);
     sim->seen[SIM_SEEN_STALE_FINISHES] += r == EDL_ESTALE;
@@ -400,7 +400,7 @@ static void on_fail(struct sim *sim, struct message *request)
 
     if (process == NULL)
         return;
-    r = cluster_fail_task(sim->server.cluster, process, request->ref.task, request->ref.pass,
+    r = cluster_fail_task(sim->server->cluster, process, request->ref.task, request->ref.pass,
                           request->ref.lease, request->returned, NULL, server_instant(sim), NULL);
     if (r == 0)
         ledger_task_ended(sim, request->returned ? PENDING_RETURN : PENDING_FAIL, process->job,
@@ -418,7 +418,7 @@ static void on_saved(struct sim *sim, struct message *request)
 
     if (process == NULL)
         return;
-    r = cluster_model_saved(sim->server.cluster, process, "/out/model", server_instant(sim), NULL);
+    r = cluster_model_saved(sim->server->cluster, process, "/out/model", server_instant(sim), NULL);
     if (r == 0)
         ledger_saver(sim, PENDING_SAVED, process->job, process->incarnation);
     if (r < 0)
@@ -459,7 +459,8 @@ static void spoil_spec(const struct sim *sim, struct job_spec *spec)
 static const struct truth_job *made_before(const struct sim *sim, uint32_t submission)
 {
     for (uint64_t id = 0; id < sim->ledger.n_jobs; id++)
-        if (sim->ledger.jobs[id] != NULL && sim->ledger.jobs[id]->submission == submission)
+        if (sim->ledger.jobs[id] != NULL && sim->ledger.jobs[id]->submission == submission &&
+            (sim->ledger.jobs[id]->exists || sim->ledger.jobs[id]->made_run == sim->server->run))
             return sim->ledger.jobs[id];
     return NULL;
 }
@@ -499,12 +500,12 @@ static void on_submit(struct sim *sim, struct message *request)
     if (answer_again(sim, request))
         return;
     spec = job_spec_copy(sim->submissions[op->submission].spec);
-    job = cluster_own_job(sim->server.cluster, user_of(sim, op->submission), spec->name);
+    job = cluster_own_job(sim->server->cluster, user_of(sim, op->submission), spec->name);
     spoil_spec(sim, spec);
     if (sim->config.mutant == SIM_MUTANT_NUMBER_REUSED)
-        spoil_number(sim->server.cluster);
-    r = cluster_submit(sim->server.cluster, spec, user_of(sim, op->submission), server_instant(sim),
-                       &job, NULL);
+        spoil_number(sim->server->cluster);
+    r = cluster_submit(sim->server->cluster, spec, user_of(sim, op->submission),
+                       server_instant(sim), &job, NULL);
     if (r < 0)
         (void)job_spec_free(spec);
     else
@@ -527,11 +528,11 @@ static bool is_ending(const struct job *job)
 
 static void on_kill(struct sim *sim, struct message *request)
 {
-    struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    struct job *job = cluster_job(sim->server->cluster, request->job_id);
     bool was_ending = job == NULL || is_ending(job);
     int r = job == NULL
                 ? -ENOENT
-                : cluster_kill_job(sim->server.cluster, job, NULL, server_instant(sim), NULL);
+                : cluster_kill_job(sim->server->cluster, job, NULL, server_instant(sim), NULL);
 
     if (r == 0 && !was_ending)
         ledger_killed(sim, job);
@@ -546,10 +547,10 @@ static void on_kill(struct sim *sim, struct message *request)
 static void on_scale(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
-    struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    struct job *job = cluster_job(sim->server->cluster, request->job_id);
     uint32_t min = sim->config.mutant == SIM_MUTANT_MINIMUM_LOWERED ? MIN_OF(op->min, 1U) : op->min;
     int r = job == NULL ? -ENOENT
-                        : cluster_scale_job(sim->server.cluster, job, op->role, min, op->max,
+                        : cluster_scale_job(sim->server->cluster, job, op->role, min, op->max,
                                             server_instant(sim), NULL);
 
     if (r == 0)
@@ -563,13 +564,13 @@ static void on_scale(struct sim *sim, struct message *request)
 static void on_prioritise(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
-    struct job *job = cluster_job(sim->server.cluster, request->job_id);
+    struct job *job = cluster_job(sim->server->cluster, request->job_id);
     const struct job_change change = { .prioritise =
                                            sim->config.mutant != SIM_MUTANT_PRIORITY_IGNORED,
                                        .priority = op->priority };
     int r = job == NULL
                 ? -ENOENT
-                : cluster_change_job(sim->server.cluster, job, &change, server_instant(sim), NULL);
+                : cluster_change_job(sim->server->cluster, job, &change, server_instant(sim), NULL);
 
     if (r == 0)
         ledger_prioritised(sim, job, request->op);
@@ -591,10 +592,10 @@ static enum node_state spoil_state(const struct sim *sim, enum node_state state)
 static void on_node_state(struct sim *sim, struct message *request)
 {
     const struct operation *op = &sim->operations[request->op];
-    struct node *node = cluster_node(sim->server.cluster, sim->nodes[op->node]->name);
+    struct node *node = cluster_node(sim->server->cluster, sim->nodes[op->node]->name);
     enum node_state state = spoil_state(sim, op->state);
     int r = node == NULL ? -ENOENT
-                         : cluster_set_node_state(sim->server.cluster, node, state,
+                         : cluster_set_node_state(sim->server->cluster, node, state,
                                                   server_instant(sim), NULL);
 
     if (r == 0)
@@ -608,10 +609,10 @@ static void on_node_state(struct sim *sim, struct message *request)
 static void on_node_remove(struct sim *sim, struct message *request)
 {
     uint32_t number = sim->operations[request->op].node;
-    struct node *node = cluster_node(sim->server.cluster, sim->nodes[number]->name);
+    struct node *node = cluster_node(sim->server->cluster, sim->nodes[number]->name);
     int r = node == NULL
                 ? 0 /* it was removed, and the answer lost */
-                : cluster_remove_node(sim->server.cluster, node, server_instant(sim), NULL);
+                : cluster_remove_node(sim->server->cluster, node, server_instant(sim), NULL);
 
     if (r < 0)
         refuse(sim, request, status_of(r));
@@ -651,19 +652,21 @@ void server_on_lease_end(struct sim *sim, uint32_t job, uint64_t call)
     struct truth_job *truth = ledger_job(sim, job);
     struct message *waiter;
 
-    if (!sim->server.up || truth == NULL)
+    if (!sim->server->up || truth == NULL)
         return;
-    DL_FOREACH(truth->waiters, waiter)
+    DL_FOREACH(truth->waiters[sim->server->index], waiter)
     if (waiter->call == call)
         break;
     if (waiter == NULL)
         return;
-    if (sim->server.busy) { /* the loop is in the commit: a moment later */
-        sim_after(sim, USEC_PER_MSEC, EVENT_LEASE_END, job, call);
+    if (sim->server->busy) { /* the loop is in the commit: a moment later */
+        server_after(sim, USEC_PER_MSEC, EVENT_LEASE_END, job, call);
         return;
     }
-    DL_DELETE(truth->waiters, waiter);
+    DL_DELETE(truth->waiters[sim->server->index], waiter);
     waiter->wait_us = 0;
-    waiter->generation = sim->server.generation;
+    waiter->generation = sim->server->generation;
+    waiter->server = sim->server->index;
+    waiter->term = 0;
     server_receive(sim, waiter);
 }

@@ -11,12 +11,12 @@
 /* read_clocks - boot_id is borrowed by what it returns */
 static struct clock_reading read_clocks(const struct sim *sim, char boot_id[BOOT_ID_SIZE])
 {
-    const struct server *server = &sim->server;
+    const struct server *server = sim->server;
 
     (void)snprintf(boot_id, BOOT_ID_SIZE, "%" PRIu64, server->boot_base_us);
     return (struct clock_reading){
         .boot_id = boot_id,
-        .boot_us = sim->now_us - server->boot_base_us,
+        .boot_us = server_boot_us(sim),
         .real_us = (uint64_t)((int64_t)(WALL_BASE_US + sim->now_us) + server->wall_offset_us),
     };
 }
@@ -25,14 +25,30 @@ static struct clock_reading read_clocks(const struct sim *sim, char boot_id[BOOT
  * may be newer than the clock */
 void server_begin_clock(struct sim *sim)
 {
-    struct server *server = &sim->server;
-    bool known = server->clock.stored.boot_id[0] != '\0';
+    struct server *server = sim->server;
+    bool known = sim->clock.stored.boot_id[0] != '\0';
     char boot_id[BOOT_ID_SIZE];
     const struct clock_reading now = read_clocks(sim, boot_id);
 
+    server->clock = sim->clock;
     if (known)
         elapsed_record_reach(&server->clock.stored, server->clock.looked.wall_us);
     (void)elapsed_clock_begin(&server->clock.elapsed, known ? &server->clock.stored : NULL, &now);
+}
+
+static uint64_t rate(const struct sim *sim)
+{
+    return (uint64_t)(PPM + sim->server->leading.drift_ppm);
+}
+
+uint64_t server_boot_us(const struct sim *sim)
+{
+    return (sim->now_us - sim->server->boot_base_us) * rate(sim) / PPM;
+}
+
+uint64_t server_when_us(const struct sim *sim, uint64_t boot_us)
+{
+    return sim->server->boot_base_us + (boot_us * PPM + rate(sim) - 1) / rate(sim);
 }
 
 struct instant server_instant(const struct sim *sim)
@@ -44,7 +60,7 @@ struct instant server_instant(const struct sim *sim)
         .now_us = now.boot_us,
         .wall_us = sim->config.mutant == SIM_MUTANT_AGES_BY_WALL_CLOCK
                        ? now.real_us
-                       : elapsed_clock_at(&sim->server.clock.elapsed, now.boot_us),
+                       : elapsed_clock_at(&sim->server->clock.elapsed, now.boot_us),
     };
 }
 
@@ -52,7 +68,7 @@ struct instant server_instant(const struct sim *sim)
  * cannot know it is a day at most */
 static void check_clock(struct sim *sim)
 {
-    struct server *server = &sim->server;
+    struct server *server = sim->server;
     const struct instant now = server_instant(sim), before = server->clock.looked;
     bool same_boot = server->clock.looked_boot_us == server->boot_base_us;
     int64_t went_us = (int64_t)(now.wall_us - before.wall_us);
@@ -70,7 +86,7 @@ static void check_clock(struct sim *sim)
 /* With a commit, now and then */
 void server_store_clock(struct sim *sim)
 {
-    struct server *server = &sim->server;
+    struct server *server = sim->server;
     char boot_id[BOOT_ID_SIZE];
     const struct clock_reading now = read_clocks(sim, boot_id);
     bool is_set = elapsed_clock_look(&server->clock.elapsed, &now) != 0;
@@ -79,4 +95,5 @@ void server_store_clock(struct sim *sim)
         now.boot_us - server->clock.stored.boot_us >= CLOCK_STORED_US)
         server->clock.stored = elapsed_clock_record(&server->clock.elapsed, &now);
     check_clock(sim);
+    sim->clock = server->clock;
 }

@@ -46,7 +46,7 @@ static void fill_order(const struct sim *sim, struct order *order, const struct 
 void server_answer_orders(struct sim *sim, struct message *take_answer)
 {
     const struct node *node =
-        cluster_node(sim->server.cluster, sim->nodes[take_answer->node]->name);
+        cluster_node(sim->server->cluster, sim->nodes[take_answer->node]->name);
     struct process *process;
     struct orders_turn turn;
     size_t n = 0;
@@ -61,7 +61,7 @@ void server_answer_orders(struct sim *sim, struct message *take_answer)
         xcalloc(1, sizeof *take_answer->orders + n * sizeof take_answer->orders->items[0]);
     take_answer->orders->refs = 1;
     take_answer->version = take_answer->orders->version = node->orders_version;
-    take_answer->orders->commit = sim->server.commits;
+    take_answer->orders->commit = sim->server->commits;
     server_add_away(sim, node, take_answer);
     /* a plan that is still wanted, as one is that did not settle, has decided nothing yet */
     take_answer->orders->uncommitted = server_has_news(sim);

@@ -82,6 +82,14 @@ static const char *const mutant_names[_SIM_MUTANT_MAX] = {
     [SIM_MUTANT_FREEZE_UNVERIFIED] = "freeze-unverified",
     [SIM_MUTANT_FROZEN_FOR_EVER] = "frozen-for-ever",
     [SIM_MUTANT_EPOCH_KEPT] = "epoch-kept",
+    [SIM_MUTANT_PERMISSION_NONE] = "permission-none",
+    [SIM_MUTANT_PERMISSION_LONG] = "permission-long",
+    [SIM_MUTANT_PROOF_WITHOUT_COMMIT] = "proof-without-commit",
+    [SIM_MUTANT_FIRST_LEASE_SHORT] = "first-lease-short",
+    [SIM_MUTANT_TERM_UNCHECKED] = "term-unchecked",
+    [SIM_MUTANT_TERMS_ALIKE] = "terms-alike",
+    [SIM_MUTANT_DEPOSED_ORDERS] = "deposed-orders",
+    [SIM_MUTANT_LOAD_BEFORE_TERM] = "load-before-term",
     [SIM_MUTANT_AWAY_BEFORE_COMMIT] = "away-before-commit",
     [SIM_MUTANT_AWAY_FORGOTTEN] = "away-forgotten",
     [SIM_MUTANT_AWAY_SHARE_EARLY] = "away-share-early",
@@ -169,6 +177,15 @@ static const char *const seen_names[_SIM_SEEN_MAX] = {
     [SIM_SEEN_AT_ONCE] = "failed-at-once",
     [SIM_SEEN_TRAINED_NOTHING] = "trained-nothing",
     [SIM_SEEN_FAILED] = "failed-for-good",
+    [SIM_SEEN_TERMS] = "terms",
+    [SIM_SEEN_TURNS_REFUSED] = "turns-refused",
+    [SIM_SEEN_TERMS_LOWER] = "terms-lower",
+    [SIM_SEEN_LEADERS_AWAY] = "leaders-away",
+    [SIM_SEEN_LEASES_ONLY] = "leases-only",
+    [SIM_SEEN_PERMISSIONS_OVER] = "permissions-over",
+    [SIM_SEEN_DEPOSED] = "deposed",
+    [SIM_SEEN_DATABASE_CRASHES] = "database-crashes",
+    [SIM_SEEN_DATABASE_SPLITS] = "database-splits",
 };
 
 const char *sim_seen_to_string(enum sim_seen seen)
@@ -187,6 +204,24 @@ static void set_default(uint64_t *value, uint64_t otherwise)
         *value = otherwise;
 }
 
+static void set_schedulers(struct sim *sim)
+{
+    sim->n_servers = MAX_OF(sim->config.schedulers, 1U);
+    sim->store = memory_store_new();
+    for (uint32_t i = 0; i < sim->n_servers; i++) {
+        struct server *server = &sim->servers[i];
+
+        server->index = i;
+        server->random = stream(sim, "server", i, 0);
+        server->timer_at_us = NEVER_US;
+        server->boot_base_us = i; /* machines of their own have other boots */
+        if (sim->n_servers > 1)
+            leading_init(sim, server);
+    }
+    sim->server = &sim->servers[0];
+    database_init(sim);
+}
+
 struct sim *sim_new(const struct sim_config *config)
 {
     struct sim *sim = xcalloc(1, sizeof *sim);
@@ -201,12 +236,13 @@ struct sim *sim_new(const struct sim_config *config)
     set_default(&sim->config.away_us, 60 * USEC_PER_SEC);
     set_default(&sim->config.foreign_hold_us, FOREIGN_HOLD_US);
     set_default(&sim->config.heartbeat_us, USEC_PER_SEC);
-    sim->server.random = stream(sim, "server", 0, 0);
-    sim->server.store = memory_store_new();
-    sim->server.timer_at_us = NEVER_US;
+    set_schedulers(sim);
     groups_make(sim, 0);
-    sim->server.groups = groups_table(sim);
-    sim_at(sim, 0, EVENT_SERVER_START, 0, 0, NULL);
+    sim->server->groups = groups_table(sim);
+    for (uint32_t i = sim->n_servers; i-- > 0;) {
+        sim->server = &sim->servers[i];
+        server_at(sim, 0, EVENT_SERVER_START, 0, 0);
+    }
     return sim;
 }
 
@@ -216,6 +252,8 @@ static void free_event(struct sim *sim, const struct event *event)
         (void)message_free(sim, event->p);
     else if (event->kind == EVENT_SCRIPT || event->kind == EVENT_HEAL)
         free(event->p);
+    else if (event->kind == EVENT_DATABASE || event->kind == EVENT_DATABASE_SAYS)
+        (void)query_free(sim, event->p);
 }
 
 struct sim *sim_free(struct sim *sim)
@@ -227,13 +265,17 @@ struct sim *sim_free(struct sim *sim)
     for (size_t i = 0; i < sim->heap.n; i++)
         free_event(sim, &sim->heap.items[i]);
     free(sim->heap.items);
-    for (size_t i = 0; i < sim->server.n_late; i++)
-        free_event(sim, &sim->server.late[i]);
+    for (uint32_t k = 0; k < sim->n_servers; k++)
+        for (size_t i = 0; i < sim->servers[k].n_late; i++)
+            free_event(sim, &sim->servers[k].late[i]);
     for (uint32_t i = 0; i < sim->n_nodes; i++)
         for (size_t j = 0; j < sim->nodes[i]->n_late; j++)
             free_event(sim, &sim->nodes[i]->late[j]);
+    database_done(sim);
     ledger_done(sim);
-    server_done(sim);
+    for (uint32_t i = 0; i < sim->n_servers; i++)
+        server_done(sim, &sim->servers[i]);
+    sim->store = memory_store_free(sim->store);
     for (uint32_t i = 0; i < sim->n_nodes; i++)
         machine_done(sim->nodes[i]);
     free(sim->nodes);
@@ -271,8 +313,10 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     if (sim->n_nodes == sim->cap_nodes) {
         sim->cap_nodes = sim->cap_nodes ? 2 * sim->cap_nodes : 16;
         sim->nodes = xreallocarray(sim->nodes, sim->cap_nodes, sizeof(*sim->nodes));
-        sim->server.orders_waiters = xreallocarray(sim->server.orders_waiters, sim->cap_nodes,
-                                                   sizeof(*sim->server.orders_waiters));
+        for (uint32_t i = 0; i < sim->n_servers; i++)
+            sim->servers[i].orders_waiters =
+                xreallocarray(sim->servers[i].orders_waiters, sim->cap_nodes,
+                              sizeof(*sim->servers[i].orders_waiters));
     }
     node->number = sim->n_nodes;
     (void)snprintf(node->name, sizeof node->name, "%s", name);
@@ -287,7 +331,8 @@ uint32_t sim_add_node(struct sim *sim, uint64_t at_us, const char *name,
     node->drift_ppm = drift(sim, node->number);
     freezing_new_node(sim, node);
     sim->seen[SIM_SEEN_CLOCKS_DRIFTING] += node->drift_ppm != 0;
-    sim->server.orders_waiters[sim->n_nodes] = NULL;
+    for (uint32_t i = 0; i < sim->n_servers; i++)
+        sim->servers[i].orders_waiters[sim->n_nodes] = NULL;
     sim->nodes[sim->n_nodes++] = node;
     sim_at(sim, at_us, EVENT_NODE, node->number, 0, NULL);
     return node->number;
@@ -448,8 +493,8 @@ static void dispatch(struct sim *sim, const struct event *event)
         server_start(sim);
         break;
     case EVENT_SERVER_CRASH:
-        if (event->b == sim->server.generation && !sim->server.frozen)
-            server_crash(sim, CRASH_NOW, sim->server.down_us);
+        if (event->b == sim->server->generation && !sim->server->frozen)
+            server_crash(sim, CRASH_NOW, sim->server->down_us);
         break;
     case EVENT_SERVER_GONE:
         server_on_gone(sim, event->b);
@@ -480,8 +525,48 @@ static void dispatch(struct sim *sim, const struct event *event)
         script_heal(sim, event->p);
         free(event->p);
         break;
+    case EVENT_DATABASE:
+    case EVENT_DATABASE_DONE:
+    case EVENT_DATABASE_IDLE:
+    case EVENT_DATABASE_UP:
+        database_event(sim, event);
+        break;
+    case EVENT_DATABASE_SAYS:
+    case EVENT_PROOF:
+    case EVENT_SILENT:
+    case EVENT_CANDIDATE:
+    case EVENT_REPORT_WAITED:
+        leading_event(sim, event);
+        break;
     case _EVENT_MAX:
         break;
+    }
+}
+
+static uint32_t scheduler_of(const struct sim *sim, const struct event *event)
+{
+    switch ((enum event_kind)event->kind) {
+    case EVENT_DELIVER: {
+        const struct message *message = event->p;
+
+        return message->answer ? sim->database.leader : message->server;
+    }
+    case EVENT_DATABASE_SAYS:
+        return ((const struct query *)event->p)->server;
+    case EVENT_COMMITTED:
+    case EVENT_SERVER_TIMER:
+    case EVENT_SERVER_START:
+    case EVENT_SERVER_CRASH:
+    case EVENT_SERVER_GONE:
+    case EVENT_POLL_END:
+    case EVENT_LEASE_END:
+    case EVENT_PROOF:
+    case EVENT_SILENT:
+    case EVENT_CANDIDATE:
+    case EVENT_REPORT_WAITED:
+        return (uint32_t)(uintptr_t)event->p;
+    default:
+        return sim->database.leader;
     }
 }
 
@@ -507,8 +592,10 @@ bool sim_step(struct sim *sim)
     sim->events++;
     sim_mix(sim, event.at_us ^ (uint64_t)event.kind << 56 ^ (uint64_t)event.a << 40);
     check_instant(sim, &event);
+    sim->server = &sim->servers[scheduler_of(sim, &event)];
     if (!machine_defers(sim, &event))
         dispatch(sim, &event);
+    sim->server = &sim->servers[sim->database.leader];
     return !sim->violated;
 }
 
@@ -549,7 +636,7 @@ uint64_t sim_hash(const struct sim *sim)
 
 const struct cluster *sim_cluster(const struct sim *sim)
 {
-    return sim->server.cluster;
+    return sim->server->cluster;
 }
 
 static uint32_t count_bits(uint64_t mask)

@@ -91,14 +91,22 @@ enum sim_mutant {
     SIM_MUTANT_THAW_UNLISTED,   /* what orders do not list is thawed, and not killed */
     SIM_MUTANT_STOP_THAWS,      /* a frozen process is thawed to get SIGTERM */
     SIM_MUTANT_FREEZE_LATE,     /* after the deadline */
-    SIM_MUTANT_FREEZE_UNVERIFIED,  /* nobody looks whether all of it stands still */
-    SIM_MUTANT_FROZEN_FOR_EVER,    /* nothing is killed however long it stands */
-    SIM_MUTANT_EPOCH_KEPT,         /* a lease that is renewed after a gap keeps its epoch */
-    SIM_MUTANT_AWAY_BEFORE_COMMIT, /* nodes are told that it leaves before that is on disk */
-    SIM_MUTANT_AWAY_FORGOTTEN,     /* the next scheduler is not told what is on disk of it */
-    SIM_MUTANT_AWAY_SHARE_EARLY,   /* a node is waited for no more once it is heard */
-    SIM_MUTANT_START_GRANTS,       /* a start does not wait for nodes that are silent */
-    SIM_MUTANT_START_FLOOR_SHORT,  /* nor longer than a lease, and who is frozen tries seldom */
+    SIM_MUTANT_FREEZE_UNVERIFIED, /* nobody looks whether all of it stands still */
+    SIM_MUTANT_FROZEN_FOR_EVER,   /* nothing is killed however long it stands */
+    SIM_MUTANT_EPOCH_KEPT,        /* a lease that is renewed after a gap keeps its epoch */
+    SIM_MUTANT_PERMISSION_NONE,   /* of two schedulers: a leader tells leases without a proof */
+    SIM_MUTANT_PERMISSION_LONG,   /* its permission lasts for 12 s, and the next one waits for 8 */
+    SIM_MUTANT_PROOF_WITHOUT_COMMIT, /* its sign of life is not stored, as SELECT 1 is not */
+    SIM_MUTANT_FIRST_LEASE_SHORT,    /* the next one judges nodes after 10 s */
+    SIM_MUTANT_TERM_UNCHECKED,       /* the store takes turns of a lower term */
+    SIM_MUTANT_TERMS_ALIKE,          /* agents know nothing of terms */
+    SIM_MUTANT_DEPOSED_ORDERS,       /* who was deposed answers orders */
+    SIM_MUTANT_LOAD_BEFORE_TERM,     /* the state is loaded with the lock */
+    SIM_MUTANT_AWAY_BEFORE_COMMIT,   /* nodes are told that it leaves before that is on disk */
+    SIM_MUTANT_AWAY_FORGOTTEN,       /* the next scheduler is not told what is on disk of it */
+    SIM_MUTANT_AWAY_SHARE_EARLY,     /* a node is waited for no more once it is heard */
+    SIM_MUTANT_START_GRANTS,         /* a start does not wait for nodes that are silent */
+    SIM_MUTANT_START_FLOOR_SHORT,    /* nor longer than a lease, and who is frozen tries seldom */
     SIM_MUTANT_STANDSTILL_UNTOLD, /* an agent does not tell for how long what it runs stood still */
     SIM_MUTANT_AGES_BY_WALL_CLOCK, /* the core is told the wall clock for elapsed time */
     SIM_MUTANT_PROMISE_FORGOTTEN,  /* a restarted agent does not know who promised to be alive */
@@ -188,8 +196,19 @@ enum sim_seen {
     SIM_SEEN_AT_ONCE,     /* jobs whose program failed everywhere within seconds */
     SIM_SEEN_TRAINED_NOTHING, /* jobs of which no task of a pass was trained */
     SIM_SEEN_FAILED,          /* fault tolerant jobs that were failed */
+    /* of two schedulers: */
+    SIM_SEEN_TERMS,            /* leaders that began */
+    SIM_SEEN_TURNS_REFUSED,    /* of a leader that was deposed */
+    SIM_SEEN_TERMS_LOWER,      /* answers that a node did not take */
+    SIM_SEEN_LEADERS_AWAY,     /* leaders that gave up their term */
+    SIM_SEEN_LEASES_ONLY,      /* answers that tell a lease and nothing else */
+    SIM_SEEN_PERMISSIONS_OVER, /* answers that did not leave, as their leader's was over */
+    SIM_SEEN_DEPOSED,          /* faults */
+    SIM_SEEN_DATABASE_CRASHES,
+    SIM_SEEN_DATABASE_SPLITS,
     _SIM_SEEN_MAX,
 };
+#define SIM_SEEN_ALONE_MAX (SIM_SEEN_FAILED + 1)    /* those from there on are of two schedulers */
 const char *sim_seen_to_string(enum sim_seen seen); /* "starts", "ends-by-fence", ... */
 
 struct sim_config {
@@ -202,6 +221,7 @@ struct sim_config {
     uint64_t parking_us;                /* 0: no job is parked */
     uint64_t foreign_hold_us;           /* 0: as edl-scheduler has it */
     uint64_t keep_ended_jobs;           /* 0: all */
+    uint32_t schedulers;                /* 0: one; 2: over one store that both reach */
     bool ignores_speed, ignores_types;  /* as cluster_config has them */
     bool promises;                      /* processes promise to be alive */
     bool first_come;                    /* as cluster_config has it */

@@ -112,10 +112,13 @@ static struct job_spec *spec_of(const char *name, uint32_t min, uint32_t max)
     return spec;
 }
 
-static struct sim *small(uint32_t n_nodes)
+static struct sim *small_of(uint32_t n_schedulers, uint32_t n_nodes)
 {
-    struct sim *sim = sim_new(&(struct sim_config){
-        .seed = 5, .max_load_permille = 1000, .latency = { 500, 2000 }, .commit = { 1000, 5000 } });
+    struct sim *sim = sim_new(&(struct sim_config){ .seed = 5,
+                                                    .max_load_permille = 1000,
+                                                    .schedulers = n_schedulers,
+                                                    .latency = { 500, 2000 },
+                                                    .commit = { 1000, 5000 } });
     const struct node_offer offer = {
         .cpu_millicores = 4000, .memory_bytes = 8 * GIB, .port_first = 20000, .port_last = 20099
     };
@@ -127,6 +130,11 @@ static struct sim *small(uint32_t n_nodes)
         assert_int_equal(sim_add_node(sim, 0, name, &offer), i);
     }
     return sim;
+}
+
+static struct sim *small(uint32_t n_nodes)
+{
+    return small_of(1, n_nodes);
 }
 
 static void done(struct sim *sim)
@@ -416,6 +424,57 @@ TEST(test_absence_beyond_what_was_said_freezes)
     done(sim);
 }
 
+/* --- two schedulers --- */
+
+/* take_over - of what one runs: it meets this fault at 30 s, and the other one leads by then */
+static void take_over(enum script_kind fault, uint64_t for_us, uint64_t by_us)
+{
+    struct sim *sim = small_of(2, 2);
+
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 2, 2), &forever);
+    sim_script_at(sim, 30 * USEC_PER_SEC, &(struct script){ .kind = fault, .for_us = for_us });
+    sim_run_until(sim, 29 * USEC_PER_SEC);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_TERMS), 1);
+    sim_run_until(sim, by_us);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_TERMS), 2);
+    assert_non_null(sim_cluster(sim));
+    (void)sim_submit_at(sim, by_us, spec_of("two", 1, 1), &forever);
+    sim_run_until(sim, 120 * USEC_PER_SEC);
+    assert_int_equal(n_processes(sim), 3);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_STARTS), 3);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_FROZEN), 0);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_TERMS), 2);
+    done(sim);
+}
+
+TEST(test_another_scheduler_takes_over_from_one_that_died)
+{
+    take_over(SCRIPT_SERVER_CRASH, 20 * USEC_PER_SEC, 30100 * USEC_PER_MSEC);
+}
+
+TEST(test_another_scheduler_takes_over_from_one_that_froze)
+{
+    take_over(SCRIPT_SERVER_FREEZE, 20 * USEC_PER_SEC, 32 * USEC_PER_SEC);
+}
+
+/* Nothing is stored meanwhile, and nobody is told anything but leases. */
+TEST(test_store_that_stands_still_holds_up_no_report)
+{
+    struct sim *sim = small_of(2, 1);
+
+    (void)sim_submit_at(sim, 10 * USEC_PER_SEC, spec_of("one", 1, 1), &forever);
+    sim_script_at(sim, 30 * USEC_PER_SEC,
+                  &(struct script){ .kind = SCRIPT_STORE_STILL, .for_us = 7 * USEC_PER_SEC });
+    (void)sim_submit_at(sim, 31 * USEC_PER_SEC, spec_of("two", 1, 1), &forever);
+    sim_run_until(sim, 37 * USEC_PER_SEC);
+    assert_true(sim_saw(sim, SIM_SEEN_LEASES_ONLY) > 0);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_STARTS), 1);
+    sim_run_until(sim, 60 * USEC_PER_SEC);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_STARTS), 2);
+    assert_int_equal(sim_saw(sim, SIM_SEEN_FROZEN), 0);
+    done(sim);
+}
+
 /* --- seeds --- */
 
 TEST(test_seeds_of_every_profile_hold_every_promise)
@@ -439,15 +498,16 @@ TEST(test_seeds_of_every_profile_hold_every_promise)
 }
 
 /* A promise proves nothing where nothing attacked it. Groups, slow machines, types of GPU, roles
- * that name nodes, gaps of leases and promises are in histories of their own. These seeds are
- * fixed, since they are what contains it; of a sample of less than SEEDS one in each place runs,
- * and nothing is asked of it.
+ * that name nodes, gaps of leases, promises and two schedulers are in histories of their own. These
+ * seeds are fixed, since they are what contains it; of a sample of less than SEEDS one in each
+ * place runs, and nothing is asked of it.
  */
 TEST(test_mixed_histories_contain_everything)
 {
-    static const char *const profiles[] = { "mixed", "mixed",  "mixed",   "mixed", "groups",
-                                            "slow",  "types",  "pins",    "gaps",  "away",
-                                            "alive", "limits", "services" };
+    static const char *const profiles[] = { "mixed",    "mixed",         "mixed", "mixed",
+                                            "groups",   "slow",          "types", "pins",
+                                            "gaps",     "away",          "alive", "limits",
+                                            "services", "two-schedulers" };
     bool sample = number_from_environment("EDL_SEEDS", SEEDS) < SEEDS;
     uint64_t seen[_SIM_SEEN_MAX] = { 0 };
 

@@ -106,6 +106,15 @@ static const struct mutant_case {
     { SIM_MUTANT_NOTICE_LOST, "none", "notice", "its end was told", 1, 20 },
     { SIM_MUTANT_PARKED_FORGOTTEN, "none", "parked", "forgotten", 9, 100 },
     { SIM_MUTANT_COST_OVERRATED, "none", "growth", NULL, 2, 20 },
+    { SIM_MUTANT_ANSWER_BEFORE_COMMIT, "two-schedulers", "durable", NULL, 1, 10 },
+    { SIM_MUTANT_PERMISSION_NONE, "two-schedulers", "one-incarnation", NULL, 15, 400 },
+    { SIM_MUTANT_PERMISSION_LONG, "two-schedulers", "one-incarnation", NULL, 510, 10000 },
+    { SIM_MUTANT_PROOF_WITHOUT_COMMIT, "two-schedulers", "one-incarnation", NULL, 178, 10000 },
+    { SIM_MUTANT_FIRST_LEASE_SHORT, "two-schedulers", "one-incarnation", NULL, 26, 400 },
+    { SIM_MUTANT_TERM_UNCHECKED, "two-schedulers", "durable", NULL, 1, 100 },
+    { SIM_MUTANT_TERMS_ALIKE, "two-schedulers", "one-incarnation", NULL, 37, 400 },
+    { SIM_MUTANT_DEPOSED_ORDERS, "two-schedulers", "uncommitted", NULL, 38, 400 },
+    { SIM_MUTANT_LOAD_BEFORE_TERM, "two-schedulers", "durable", NULL, 3, 100 },
 };
 
 static bool breaks(const struct mutant_case *c, enum sim_mutant mutant, uint64_t seed,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* permission.h - for how long a leader may tell leases without a new proof that it leads
  *
- * With a store that two schedulers share, one that was deposed may still hear nodes and not know.
+ * With a store that two schedulers share, a deposed one may still hear nodes and not know.
  * So its right to tell leases ends by itself, and the next leader waits for that. A proof is a turn
  * that is stored: anything else is answered by a database that stands alone, too. Instants are
  * those of CLOCK_BOOTTIME, which counts while a machine sleeps. */
@@ -22,17 +22,17 @@ struct permission {
     uint64_t until_us;
 };
 
-/* permission_stored - a turn is known to be stored that was sent at sent_us: its leader led then,
- * or later. Of several the one that was sent last counts */
+/* permission_stored - a turn that was sent at sent_us is known to be stored, so its leader led then
+ * or later. Of several turns the one that was sent last counts */
 void permission_stored(struct permission *permission, uint64_t sent_us);
 
 /* permission_holds - looked at when a lease is put into an answer, by a clock read then: a process
  * that was stopped meanwhile has none any more */
 bool permission_holds(const struct permission *permission, uint64_t now_us);
 
-/* permission_wait_us - nobody acts any more so long after a start, who was told that he may for
- * told_us, by a leader that had permission_us left. Clocks differ by a fiftieth at most; margin_us
- * comes on top */
+/* permission_wait_us - a leader that had permission_us left told a node that it may act for
+ * told_us: so long after a start that node acts no more. Clocks differ by a fiftieth at most;
+ * margin_us comes on top */
 uint64_t permission_wait_us(uint64_t permission_us, uint64_t told_us, uint64_t margin_us);
 
 /* permission_first_lease_us - for how long a new leader judges no node, from its term on */

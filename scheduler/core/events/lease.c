@@ -52,6 +52,22 @@ void node_renew_lease(struct cluster *cluster, struct node *node, struct instant
     DL_APPEND2(cluster->leases, node, lease_prev, lease_next);
 }
 
+void node_extend_lease(struct cluster *cluster, struct node *node, struct instant now)
+{
+    uint64_t deadline_us = now.now_us + full_lease_us(cluster);
+
+    if (node->lease_prev == NULL || deadline_us <= node->lease_deadline_us)
+        return;
+    node->lease_deadline_us = deadline_us;
+    if (node->start_session != 0) { /* the longest of its list now, as of the other one */
+        DL_DELETE2(cluster->starting, node, lease_prev, lease_next);
+        DL_APPEND2(cluster->starting, node, lease_prev, lease_next);
+    } else {
+        DL_DELETE2(cluster->leases, node, lease_prev, lease_next);
+        DL_APPEND2(cluster->leases, node, lease_prev, lease_next);
+    }
+}
+
 void node_begin_lease(struct cluster *cluster, struct node *node, struct instant now)
 {
     node->start_session = ++cluster->sessions;

@@ -26,6 +26,10 @@ void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant
 /* cluster_first_lease - of the node whose lease ends first; NULL: there is none */
 struct node *cluster_first_lease(const struct cluster *cluster);
 
+/* node_extend_lease - as node_renew_lease, while a turn is on its way to the store: what is stored
+ * of the state does not change by it. A node that has to repeat a session still has to */
+void node_extend_lease(struct cluster *cluster, struct node *node, struct instant now);
+
 /* node_renew_lease - it was heard now; node_end_lease - it has none any more. Idempotent
  * node_begin_lease - at a start; no report makes it shorter until one repeats the session that its
  * node gets here, which node_repeats looks at */
