@@ -282,6 +282,61 @@ TEST(test_a_transaction_that_failed_is_not_committed)
     postgresql_test_end(url);
 }
 
+/* Runs that go as arrays come to the same as one by one. */
+TEST(test_runs_of_a_transaction_are_as_one_by_one)
+{
+    static const char upsert[] =
+        "INSERT INTO job_series (job_id, rate_of, cost_name, period_us, points)"
+        " VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (job_id) DO UPDATE SET rate_of=?2, points=?5";
+    static const char change[] = "UPDATE job_series SET rate_of=?2 WHERE job_id=?1";
+    static const char drop[] = "DELETE FROM job_series WHERE job_id = ?1";
+    static const struct {
+        const char *text;
+        int64_t id;
+        const char *rate_of;
+    } runs[] = {
+        { upsert, 1, "a" }, { upsert, 2, "b\xff\"\\" }, { change, 1, "c" }, { upsert, 1, "d" },
+        { drop, 2, NULL },  { upsert, 2, "e" },         { change, 2, "f" }, { upsert, 3, "g" },
+        { drop, 3, NULL },  { change, 3, "h" },         { upsert, 4, "i" }, { upsert, 4, "j\xff" },
+    };
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    const struct engine_calls *calls;
+    struct prepared *rows;
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url, POSTGRESQL_TEST_OPTIONS);
+    store = open_it(url);
+    calls = store->engine->calls;
+    assert_int_equal(calls->begin(store->engine), 0);
+    for (size_t i = 0; i < ELEMENTS(runs); i++) {
+        static struct prepared *statements[3];
+        size_t at = runs[i].text == upsert ? 0 : runs[i].text == change ? 1 : 2;
+
+        if (i == 0)
+            memset(statements, 0, sizeof statements);
+        if (statements[at] == NULL)
+            statements[at] = prepare(store, runs[i].text);
+        store_bind_i64(statements[at], 1, runs[i].id);
+        store_bind_text(statements[at], 2, runs[i].rate_of);
+        store_bind_text(statements[at], 3, "cost");
+        store_bind_i64(statements[at], 4, 7);
+        store_bind_text(statements[at], 5, "[]");
+        assert_int_equal(calls->run(statements[at]), 0);
+        for (size_t k = 0; i + 1 == ELEMENTS(runs) && k < ELEMENTS(statements); k++)
+            (void)calls->finish(statements[k]);
+    }
+    assert_int_equal(commit_of(store), 0);
+    rows = prepare(store, "SELECT string_agg(job_id || rate_of || period_us || points, ' ' ORDER BY"
+                          " job_id) FROM job_series");
+    assert_int_equal(calls->next(rows), 1);
+    assert_string_equal(store_column_text(rows, 0), "1d7[] 2f7[] 4j\xef\xbf\xbd"
+                                                    "7[]");
+    (void)calls->finish(rows);
+    (void)store_free(store);
+    postgresql_test_end(url);
+}
+
 TEST(test_a_cluster_claims_its_database)
 {
     char url[POSTGRESQL_TEST_URL_SIZE];

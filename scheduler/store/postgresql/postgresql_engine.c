@@ -17,25 +17,8 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define NAME_SIZE 24 /* of a statement in the server */
-#define NUMBER_SIZE 32
-
-struct value {
-    const char *text;            /* NULL: SQL's NULL */
-    void (*release)(void *text); /* NULL: it is borrowed */
-    char number[NUMBER_SIZE];
-};
-
-struct postgresql_statement {
-    struct prepared prepared; /* the first member */
-    unsigned long name;
-    unsigned n;
-    unsigned places[POSTGRESQL_PARAMETERS_MAX]; /* postgresql_statement */
-    struct value *values;                       /* owned */
-    const char **texts;                         /* owned: for libpq */
-    PGresult *result;                           /* owned; NULL: it was not run */
-    int row;                                    /* that it stands on, from 1 */
-};
+#define NUMBER_SIZE POSTGRESQL_NUMBER_SIZE
+#define MEASURE_EVERY_US (10 * USEC_PER_SEC)
 
 struct postgresql_engine *postgresql_engine_of(struct engine *engine)
 {
@@ -52,12 +35,6 @@ static struct postgresql_engine *of_statement(struct prepared *statement)
     return postgresql_engine_of(statement->engine);
 }
 
-static const char *name_of(unsigned long number, char name[NAME_SIZE])
-{
-    (void)snprintf(name, NAME_SIZE, "edl%lu", number);
-    return name;
-}
-
 /* --- sending and reading --- */
 
 static int broken(struct postgresql_engine *postgresql)
@@ -66,14 +43,13 @@ static int broken(struct postgresql_engine *postgresql)
                            libpq.PQerrorMessage(postgresql->connection));
 }
 
-/* may_send - 0, or why nothing is sent any more */
-static int may_send(struct postgresql_engine *postgresql)
+int postgresql_may_send(struct postgresql_engine *postgresql)
 {
     return postgresql->connection == NULL || postgresql->failed ? postgresql->kept.code : 0;
 }
 
 /* sent - counts a command that libpq has taken */
-static int sent(struct postgresql_engine *postgresql, int taken)
+int postgresql_sent(struct postgresql_engine *postgresql, int taken)
 {
     if (taken == 0)
         return broken(postgresql);
@@ -120,7 +96,7 @@ static int read_pending(struct postgresql_engine *postgresql, bool to_sync, uint
             libpq.PQclear(result);
         }
     }
-    return may_send(postgresql);
+    return postgresql_may_send(postgresql);
 }
 
 /* end_transaction - stored or not; *ret as read_pending */
@@ -162,11 +138,11 @@ static int answer(struct postgresql_engine *postgresql, PGresult **ret)
 int postgresql_ask(struct postgresql_engine *postgresql, const char *sql, int n,
                    const char *const *values, PGresult **ret)
 {
-    int r = may_send(postgresql);
+    int r = postgresql_send_waiting(postgresql);
 
     if (r == 0)
-        r = sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, sql, n, NULL, values,
-                                                     NULL, NULL, 0));
+        r = postgresql_sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, sql, n,
+                                                                NULL, values, NULL, NULL, 0));
     return r < 0 ? r : answer(postgresql, ret);
 }
 
@@ -182,11 +158,11 @@ int postgresql_pipeline(struct postgresql_engine *postgresql)
 static int free_dead(struct postgresql_engine *postgresql)
 {
     while (postgresql->n_dead > 0 && !postgresql->in_transaction) {
-        char name[NAME_SIZE], sql[NAME_SIZE + sizeof "DEALLOCATE "];
+        char name[POSTGRESQL_NAME_SIZE], sql[POSTGRESQL_NAME_SIZE + sizeof "DEALLOCATE "];
 
         postgresql->n_dead--;
         (void)snprintf(sql, sizeof sql, "DEALLOCATE %s",
-                       name_of(postgresql->dead[postgresql->n_dead], name));
+                       postgresql_name(postgresql->dead[postgresql->n_dead], name));
         if (postgresql_ask(postgresql, sql, 0, NULL, NULL) == -ENOTCONN)
             return -ENOTCONN;
     }
@@ -197,9 +173,9 @@ static int prepare(struct engine *engine, const char *text, struct prepared **re
 {
     struct postgresql_engine *postgresql = postgresql_engine_of(engine);
     struct postgresql_statement *statement;
-    char name[NAME_SIZE];
+    char name[POSTGRESQL_NAME_SIZE];
     char *sql;
-    int r = may_send(postgresql);
+    int r = postgresql_may_send(postgresql);
 
     if (r == 0)
         r = free_dead(postgresql);
@@ -209,10 +185,12 @@ static int prepare(struct engine *engine, const char *text, struct prepared **re
     statement->prepared.engine = engine;
     statement->name = ++postgresql->n_prepared;
     sql = postgresql_statement(text, statement->places, &statement->n);
+    statement->rows.form = array_form_of(text, statement->places, statement->n, &postgresql->types);
     statement->values = xcalloc(statement->n, sizeof *statement->values);
     statement->texts = xcalloc(statement->n, sizeof *statement->texts);
-    r = sent(postgresql, libpq.PQsendPrepare(postgresql->connection, name_of(statement->name, name),
-                                             sql, 0, NULL));
+    r = postgresql_sent(postgresql,
+                        libpq.PQsendPrepare(postgresql->connection,
+                                            postgresql_name(statement->name, name), sql, 0, NULL));
     free(sql);
     if (r == 0 && !postgresql->in_transaction)
         r = answer(postgresql, NULL);
@@ -222,7 +200,7 @@ static int prepare(struct engine *engine, const char *text, struct prepared **re
     return r;
 }
 
-static void drop_value(struct value *value)
+static void drop_value(struct postgresql_value *value)
 {
     if (value->release != NULL)
         value->release((void *)(uintptr_t)value->text); /* why: it was given to be freed */
@@ -237,6 +215,16 @@ static void drop_result(struct postgresql_statement *statement)
     statement->row = 0;
 }
 
+/* bury - a statement in the server that is not needed any more; 0: there is none */
+static void bury(struct postgresql_engine *postgresql, unsigned long name)
+{
+    if (name == 0)
+        return;
+    postgresql->dead =
+        xreallocarray(postgresql->dead, postgresql->n_dead + 1, sizeof *postgresql->dead);
+    postgresql->dead[postgresql->n_dead++] = name;
+}
+
 static struct prepared *finish(struct prepared *prepared)
 {
     struct postgresql_statement *statement = statement_of(prepared);
@@ -245,12 +233,14 @@ static struct prepared *finish(struct prepared *prepared)
     if (prepared == NULL)
         return NULL;
     postgresql = of_statement(prepared);
-    postgresql->dead =
-        xreallocarray(postgresql->dead, postgresql->n_dead + 1, sizeof *postgresql->dead);
-    postgresql->dead[postgresql->n_dead++] = statement->name;
+    (void)postgresql_send_waiting(postgresql);
+    postgresql_drop_waiting(postgresql);
+    bury(postgresql, statement->name);
+    bury(postgresql, statement->array_name);
     for (unsigned i = 0; i < statement->n; i++)
         drop_value(&statement->values[i]);
     drop_result(statement);
+    statement->rows.form = array_form_free(statement->rows.form);
     free(statement->values);
     free(statement->texts);
     free(statement);
@@ -258,7 +248,7 @@ static struct prepared *finish(struct prepared *prepared)
 }
 
 /* value_at - NULL: the text of the statement does not use it */
-static struct value *value_at(struct prepared *statement, int at)
+static struct postgresql_value *value_at(struct prepared *statement, int at)
 {
     const struct postgresql_statement *of = statement_of(statement);
     unsigned place = at >= 1 && at <= POSTGRESQL_PARAMETERS_MAX ? of->places[at - 1] : 0;
@@ -272,7 +262,7 @@ static struct value *value_at(struct prepared *statement, int at)
 static void bind_text(struct prepared *statement, int at, const char *text,
                       void (*release)(void *text))
 {
-    struct value *value = value_at(statement, at);
+    struct postgresql_value *value = value_at(statement, at);
     char *whole = text != NULL && value != NULL ? postgresql_whole_text(text) : NULL;
 
     if (value != NULL && whole == NULL) {
@@ -290,7 +280,7 @@ static void bind_text(struct prepared *statement, int at, const char *text,
 
 static void bind_i64(struct prepared *statement, int at, int64_t number)
 {
-    struct value *value = value_at(statement, at);
+    struct postgresql_value *value = value_at(statement, at);
 
     if (value == NULL)
         return;
@@ -301,7 +291,7 @@ static void bind_i64(struct prepared *statement, int at, int64_t number)
 /* Seventeen digits tell every double from every other. */
 static void bind_real(struct prepared *statement, int at, double number)
 {
-    struct value *value = value_at(statement, at);
+    struct postgresql_value *value = value_at(statement, at);
 
     if (value == NULL)
         return;
@@ -309,30 +299,33 @@ static void bind_real(struct prepared *statement, int at, double number)
     value->text = value->number;
 }
 
+static const char *const *texts_of(struct postgresql_statement *statement)
+{
+    for (unsigned i = 0; i < statement->n; i++)
+        statement->texts[i] = statement->values[i].text;
+    return statement->texts;
+}
+
 static int send(struct prepared *prepared)
 {
     struct postgresql_engine *postgresql = of_statement(prepared);
     struct postgresql_statement *statement = statement_of(prepared);
-    char name[NAME_SIZE];
-    int r = may_send(postgresql);
+    int r = postgresql_send_waiting(postgresql);
 
-    if (r < 0)
-        return r;
-    for (unsigned i = 0; i < statement->n; i++)
-        statement->texts[i] = statement->values[i].text;
-    return sent(postgresql,
-                libpq.PQsendQueryPrepared(postgresql->connection, name_of(statement->name, name),
-                                          (int)statement->n, statement->texts, NULL, NULL, 0));
+    return r < 0 ? r : postgresql_send_plain(statement, texts_of(statement));
 }
 
-static int run(struct prepared *statement)
+static int run(struct prepared *prepared)
 {
-    int r = send(statement);
+    struct postgresql_engine *postgresql = of_statement(prepared);
+    struct postgresql_statement *statement = statement_of(prepared);
+    int r;
 
-    drop_result(statement_of(statement));
-    if (r < 0 || of_statement(statement)->in_transaction)
-        return r;
-    return answer(of_statement(statement), NULL);
+    drop_result(statement);
+    if (postgresql->in_transaction && statement->rows.form != NULL)
+        return postgresql_let_wait(statement, texts_of(statement));
+    r = send(prepared);
+    return r < 0 || postgresql->in_transaction ? r : answer(postgresql, NULL);
 }
 
 static int next(struct prepared *prepared)
@@ -400,7 +393,7 @@ static uint64_t changes(struct engine *engine)
 {
     struct postgresql_engine *postgresql = postgresql_engine_of(engine);
 
-    if (may_send(postgresql) == 0 && postgresql->n_pending > 0)
+    if (postgresql_send_waiting(postgresql) == 0 && postgresql->n_pending > 0)
         (void)answer(postgresql, NULL);
     return postgresql->changes;
 }
@@ -418,11 +411,12 @@ static int send_first(struct postgresql_engine *postgresql)
 
     (void)snprintf(term, sizeof term, "%llu", (unsigned long long)postgresql->term);
     if (postgresql->reads_only)
-        return sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, ONE_STATE, 0, NULL,
-                                                        NULL, NULL, NULL, 0));
+        return postgresql_sent(postgresql,
+                               libpq.PQsendQueryParams(postgresql->connection, ONE_STATE, 0, NULL,
+                                                       NULL, NULL, NULL, 0));
     if (postgresql->term != 0)
-        return sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, FENCE, 1, NULL,
-                                                        values, NULL, NULL, 0));
+        return postgresql_sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, FENCE, 1,
+                                                                   NULL, values, NULL, NULL, 0));
     return 0;
 }
 
@@ -432,6 +426,7 @@ static int begin(struct engine *engine)
 
     if (postgresql->connection == NULL)
         return postgresql->kept.code;
+    postgresql_drop_waiting(postgresql);
     postgresql->in_transaction = true;
     return send_first(postgresql);
 }
@@ -451,10 +446,11 @@ static void roll_back(struct engine *engine)
     struct postgresql_engine *postgresql = postgresql_engine_of(engine);
     struct kept_error kept = postgresql->kept; /* why: it is told after the roll-back */
 
+    postgresql_drop_waiting(postgresql);
     if (!postgresql->in_transaction || postgresql->connection == NULL)
         return;
-    (void)sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, "ROLLBACK", 0, NULL,
-                                                   NULL, NULL, NULL, 0));
+    (void)postgresql_sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, "ROLLBACK", 0,
+                                                              NULL, NULL, NULL, NULL, 0));
     if (postgresql->connection != NULL)
         (void)end_transaction(postgresql, 0, NULL);
     if (postgresql->connection != NULL)
@@ -482,10 +478,10 @@ static int probe(struct engine *engine, struct edl_error *error)
     int r = begin(engine);
 
     if (r == 0 && postgresql->term == 0)
-        r = sent(postgresql,
-                 libpq.PQsendQueryParams(postgresql->connection,
-                                         "UPDATE leader SET turn = turn + 1 WHERE id = 1", 0, NULL,
-                                         NULL, NULL, NULL, 0));
+        r = postgresql_sent(
+            postgresql, libpq.PQsendQueryParams(postgresql->connection,
+                                                "UPDATE leader SET turn = turn + 1 WHERE id = 1", 0,
+                                                NULL, NULL, NULL, NULL, 0));
     if (r == 0)
         r = commit(engine);
     return r < 0 ? error_of(engine, "writing", error) : 0;
@@ -494,14 +490,19 @@ static int probe(struct engine *engine, struct edl_error *error)
 static void figures(struct engine *engine, struct engine_figures *ret)
 {
     struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    uint64_t now_us = clock_read_us(CLOCK_MONOTONIC);
     PGresult *result = NULL;
 
-    *ret = (struct engine_figures){ 0 };
+    *ret = (struct engine_figures){ .database_bytes = postgresql->database_bytes };
+    if (now_us < postgresql->measure_us || postgresql->in_transaction)
+        return;
+    postgresql->measure_us = now_us + MEASURE_EVERY_US; /* the server looks at each of its files */
     if (postgresql_ask(postgresql, "SELECT pg_database_size(current_database())", 0, NULL,
                        &result) == 0 &&
         libpq.PQntuples(result) == 1)
-        ret->database_bytes = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
+        postgresql->database_bytes = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
     libpq.PQclear(result);
+    ret->database_bytes = postgresql->database_bytes;
 }
 
 static void disconnect(struct engine *engine)
@@ -513,6 +514,7 @@ static void disconnect(struct engine *engine)
     free(postgresql->where);
     free(postgresql->warnings);
     free(postgresql->dead);
+    column_types_done(&postgresql->types);
     free(postgresql);
 }
 

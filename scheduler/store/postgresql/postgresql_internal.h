@@ -10,6 +10,7 @@
 #include "scheduler/store/engine.h"
 #include "scheduler/store/postgresql/libpq.h"
 #include "scheduler/store/postgresql/postgresql.h"
+#include "scheduler/store/postgresql/postgresql_arrays.h"
 
 struct edl_error;
 
@@ -35,20 +36,46 @@ struct postgresql_engine {
     unsigned long n_prepared; /* names of statements are numbers */
     unsigned long *dead;      /* owned: names of finished ones, not freed in the server yet */
     size_t n_dead;
-    size_t n_pending; /* commands whose results were not read yet */
-    uint64_t changes; /* of the last command that was read */
+    struct column_types types;            /* without them each run is a statement */
+    struct postgresql_statement *waiting; /* whose runs wait, in the order of the first; borrowed */
+    size_t n_pending;                     /* commands whose results were not read yet */
+    uint64_t changes;                     /* of the last command that was read */
     bool in_transaction;
     bool failed;     /* the transaction has; nothing of it is going to be stored */
     bool reads_only; /* postgresql_open_reader */
     bool is_pipeline;
-    bool uncertain;           /* a commit did not wait for the standby */
-    uint64_t answer_limit_us; /* without a byte from the server */
-    uint64_t term;            /* 0: it does not lead */
+    bool uncertain;                      /* a commit did not wait for the standby */
+    uint64_t answer_limit_us;            /* without a byte from the server */
+    uint64_t database_bytes, measure_us; /* as of then; not again before */
+    uint64_t term;                       /* 0: it does not lead */
     int schema_version;
     char *warnings; /* owned; NULL: none */
 };
 
 struct postgresql_engine *postgresql_engine_of(struct engine *engine);
+
+#define POSTGRESQL_PARAMETERS_MAX 100
+#define POSTGRESQL_NUMBER_SIZE 32
+
+struct postgresql_value {
+    const char *text;            /* NULL: SQL's NULL */
+    void (*release)(void *text); /* NULL: it is borrowed */
+    char number[POSTGRESQL_NUMBER_SIZE];
+};
+
+struct postgresql_statement {
+    struct prepared prepared; /* the first member */
+    unsigned long name;       /* in the server */
+    unsigned long array_name; /* of its form with arrays; 0: not prepared yet */
+    unsigned n;
+    unsigned places[POSTGRESQL_PARAMETERS_MAX]; /* postgresql_statement */
+    struct postgresql_value *values;            /* owned */
+    const char **texts;                         /* owned: for libpq */
+    PGresult *result;                           /* owned; NULL: it was not run */
+    int row;                                    /* that it stands on, from 1 */
+    struct array_rows rows;                   /* runs that wait; form (owned) NULL: they never do */
+    struct postgresql_statement *prev, *next; /* of those that have some */
+};
 
 /* --- errors: postgresql_codes.c --- */
 
@@ -75,7 +102,6 @@ int postgresql_told(struct postgresql_engine *postgresql, const char *what,
 /* postgresql_statement - ?N becomes $M outside of quotes, where M counts the N that the text has,
  * as the server wants a type for each number. places[N - 1] is M, 0 where the text has no N;
  * the caller frees what is returned */
-#define POSTGRESQL_PARAMETERS_MAX 100
 char *postgresql_statement(const char *text, unsigned places[POSTGRESQL_PARAMETERS_MAX],
                            unsigned *ret_n);
 
@@ -109,7 +135,27 @@ int postgresql_pipeline(struct postgresql_engine *postgresql);
 int postgresql_ask(struct postgresql_engine *postgresql, const char *sql, int n,
                    const char *const *values, PGresult **ret);
 
+/* postgresql_may_send - 0, or why nothing is sent any more: it was lost, or the transaction failed
+ * postgresql_sent - counts a command that libpq has taken, or not (0) */
+int postgresql_may_send(struct postgresql_engine *postgresql);
+int postgresql_sent(struct postgresql_engine *postgresql, int taken);
+
+/* --- runs that wait: postgresql_waiting.c --- */
+
+#define POSTGRESQL_NAME_SIZE 24 /* of a statement in the server */
+const char *postgresql_name(unsigned long number, char name[POSTGRESQL_NAME_SIZE]);
+
+/* postgresql_send_plain - one run, as it is */
+int postgresql_send_plain(struct postgresql_statement *statement, const char *const *values);
+/* postgresql_let_wait - a run in a transaction, of a statement that has a form with arrays */
+int postgresql_let_wait(struct postgresql_statement *statement, const char *const *values);
+/* postgresql_send_waiting - all that wait. postgresql_drop_waiting - nobody wants them any more */
+int postgresql_send_waiting(struct postgresql_engine *postgresql);
+void postgresql_drop_waiting(struct postgresql_engine *postgresql);
+
 /* --- the schema: postgresql_migrate.c. Errors are kept --- */
 
 int postgresql_migrate(struct postgresql_engine *postgresql);
 int postgresql_check_newest(struct postgresql_engine *postgresql);
+/* postgresql_read_types - of all columns */
+int postgresql_read_types(struct postgresql_engine *postgresql);

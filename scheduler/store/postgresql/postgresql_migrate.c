@@ -168,3 +168,19 @@ int postgresql_check_newest(struct postgresql_engine *postgresql)
                : postgresql_fail(postgresql, -EINVAL, "it has schema %lld, this program needs %d",
                                  (long long)version, NEWEST);
 }
+
+int postgresql_read_types(struct postgresql_engine *postgresql)
+{
+    static const char all[] =
+        "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) FROM pg_class AS c JOIN"
+        " pg_attribute AS a ON a.attrelid = c.oid WHERE c.relkind = 'r' AND a.attnum > 0 AND"
+        " NOT a.attisdropped AND c.relnamespace = current_schema()::regnamespace";
+    PGresult *result = NULL;
+    int r = postgresql_plain(postgresql, all, &result);
+
+    for (int i = 0; r == 0 && i < libpq.PQntuples(result); i++)
+        column_types_add(&postgresql->types, libpq.PQgetvalue(result, i, 0),
+                         libpq.PQgetvalue(result, i, 1), libpq.PQgetvalue(result, i, 2));
+    libpq.PQclear(result);
+    return r;
+}

@@ -183,6 +183,8 @@ int postgresql_open(const char *url, struct store **ret, struct edl_error *error
     if (r == 0)
         r = postgresql_migrate(postgresql);
     if (r == 0)
+        r = postgresql_read_types(postgresql);
+    if (r == 0)
         r = postgresql_pipeline(postgresql);
     if (r < 0)
         return told_and_closed(postgresql, "opening it", error);

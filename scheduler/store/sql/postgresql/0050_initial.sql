@@ -392,6 +392,13 @@ CREATE TABLE leader (
     authority text NOT NULL        -- of the cluster whose database this is; '' not known yet
 );
 
+-- schedulers that have a connection, and when each last said so
+CREATE TABLE scheduler (
+    name text PRIMARY KEY,
+    address text NOT NULL,
+    seen_wall_us bigint NOT NULL
+);
+
 INSERT INTO leader VALUES (1, 0, 0, '', '', 0, '');
 INSERT INTO away (id, us) VALUES (1, 0);
 INSERT INTO held VALUES (1, 0, 0, '', 0, CAST(extract(epoch FROM now()) AS bigint) * 1000000, 0, 0, 0);
