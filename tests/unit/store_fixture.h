@@ -27,7 +27,7 @@ struct fixture {
 
 static inline int open_store(const struct fixture *f, struct store **ret, struct edl_error *error)
 {
-    return f->url[0] != '\0' ? postgresql_open(f->url, ret, error)
+    return f->url[0] != '\0' ? postgresql_test_open(f->url, ret, error)
                              : store_open(f->path, ret, error);
 }
 
@@ -47,7 +47,7 @@ static inline int set_up(void **state)
         return -1;
     (void)snprintf(f->path, sizeof f->path, "%s/edl.db", f->folder);
     if (postgresql_test_server() != NULL)
-        postgresql_test_begin(f->url, POSTGRESQL_TEST_OPTIONS);
+        postgresql_test_begin(f->url);
     if (open_store(f, &f->store, &error) < 0) {
         (void)fprintf(stderr, "%s\n", error.text);
         return -1;
@@ -71,8 +71,6 @@ static inline int tear_down(void **state)
         (void)unlink(path);
     }
     (void)rmdir(f->folder);
-    if (f->url[0] != '\0')
-        postgresql_test_end(f->url);
     free(f);
     return 0;
 }
@@ -204,19 +202,10 @@ static inline void run_sql_at(const char *path, const char *sql)
 /* run_sql - statements that each engine takes, parted by ";", over a connection of their own */
 static inline void run_sql(const struct fixture *f, const char *sql)
 {
-    struct edl_error error = { 0 };
-    struct postgresql_engine *postgresql;
-
-    if (f->url[0] != '\0') {
-        assert_int_equal(postgresql_connect(f->url, &postgresql, &error), 0);
-        if (postgresql_plain(postgresql, sql, NULL) < 0)
-            (void)postgresql_told(postgresql, sql, &error);
-        (void)engine_close(&postgresql->engine);
-        if (error.code != 0)
-            fail_msg("%s", error.text);
-        return;
-    }
-    run_sql_at(f->path, sql);
+    if (f->url[0] != '\0')
+        postgresql_test_sql(f->url, sql);
+    else
+        run_sql_at(f->path, sql);
 }
 
 /* number_of_sql - the first column of the first row */

@@ -257,9 +257,10 @@ static int refused(struct postgresql_engine *postgresql, PGconn *connection)
 }
 
 /* poll_connection - until it stands, or the host's time is over */
-static int poll_connection(struct postgresql_engine *postgresql, PGconn *connection)
+static int poll_connection(struct postgresql_engine *postgresql, PGconn *connection,
+                           uint64_t limit_us)
 {
-    uint64_t deadline_us = now_us() + CONNECT_LIMIT_US;
+    uint64_t deadline_us = now_us() + limit_us;
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
     if (libpq.PQstatus(connection) == CONNECTION_BAD)
@@ -268,7 +269,7 @@ static int poll_connection(struct postgresql_engine *postgresql, PGconn *connect
         if (status == PGRES_POLLING_FAILED)
             return refused(postgresql, connection);
         if (!wait_for(connection, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_us))
-            return postgresql_fail(postgresql, -ENOTCONN, "it does not answer within a second");
+            return postgresql_fail(postgresql, -ENOTCONN, "it does not answer");
         status = libpq.PQconnectPoll(connection);
     }
     return 0;
@@ -286,7 +287,7 @@ static void name_place(struct postgresql_engine *postgresql, const PGconn *conne
 }
 
 static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption *options,
-                    size_t host)
+                    size_t host, size_t n_hosts)
 {
     struct parameters parameters;
     PGconn *connection;
@@ -299,7 +300,8 @@ static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption
         abort();
     name_place(postgresql, connection);
     (void)libpq.PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
-    r = poll_connection(postgresql, connection);
+    r = poll_connection(postgresql, connection,
+                        n_hosts > 1 ? CONNECT_LIMIT_US : CONNECT_SINGLE_LIMIT_US);
     if (r < 0) {
         libpq.PQfinish(connection);
         return r;
@@ -322,7 +324,7 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
     int r = -ENOTCONN;
 
     for (size_t i = 0; i < n; i++) {
-        r = try_host(postgresql, options, i);
+        r = try_host(postgresql, options, i, n);
         if (r == 0)
             return 0;
         if (postgresql->connection != NULL)

@@ -14,7 +14,8 @@
 
 struct edl_error;
 
-#define CONNECT_LIMIT_US 1000000 /* of one host */
+#define CONNECT_LIMIT_US 1000000 /* of one host of several; of a single one */
+#define CONNECT_SINGLE_LIMIT_US 2500000
 #define ANSWER_LIMIT_US 10000000 /* without a byte from the server */
 #define LOCK_LEADER 4711         /* advisory locks of the database: held by who leads, */
 #define LOCK_SCHEMA 4712         /* and by who changes the schema */
