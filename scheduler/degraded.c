@@ -123,8 +123,8 @@ void degraded_report(struct scheduler *scheduler, struct http_request *request,
         degraded_refuse(scheduler, request);
         return;
     }
-    node_renew_lease(scheduler->cluster, cluster_node(scheduler->cluster, node->name),
-                     clock_instant());
+    node_extend_lease(scheduler->cluster, cluster_node(scheduler->cluster, node->name),
+                      clock_instant());
     /* No version of its orders: those that it has are good, and it is not to ask for others. */
     http_reply_json(request, 200,
                     leadership_add(scheduler,
