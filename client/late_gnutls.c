@@ -5,7 +5,7 @@
 #include <gnutls/x509.h>
 #include <stdlib.h>
 
-#include "client/late_library.h"
+#include "shared/late_library.h"
 
 static struct late_library gnutls = { .name = LIBGNUTLS_SONAME };
 

@@ -2,7 +2,7 @@
 /* late_qhull.c - the functions of libqhull_r that `edl` calls (see late_library.h) */
 #include <libqhull_r/libqhull_r.h>
 
-#include "client/late_library.h"
+#include "shared/late_library.h"
 
 static struct late_library qhull = { .name = LIBQHULL_SONAME };
 

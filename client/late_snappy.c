@@ -2,7 +2,7 @@
 /* late_snappy.c - the functions of libsnappy that `edl` calls (see late_library.h) */
 #include <snappy-c.h>
 
-#include "client/late_library.h"
+#include "shared/late_library.h"
 
 static struct late_library snappy = { .name = LIBSNAPPY_SONAME };
 

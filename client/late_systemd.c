@@ -2,7 +2,7 @@
 /* late_systemd.c - the functions of libsystemd that `edl` calls (see late_library.h) */
 #include <systemd/sd-event.h>
 
-#include "client/late_library.h"
+#include "shared/late_library.h"
 
 static struct late_library systemd = { .name = LIBSYSTEMD_SONAME };
 

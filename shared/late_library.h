@@ -3,7 +3,8 @@
  *
  * To load libcurl and libsystemd takes ten times as long as `edl submit` needs for all it does, and
  * most verbs call neither. So the program `edl` is not linked with them: late_curl.c and
- * late_systemd.c define their functions, each of which finds and calls the real one. */
+ * late_systemd.c define their functions, each of which finds and calls the real one. edl-scheduler
+ * calls libcurl where it becomes a standby, and never when it runs. */
 #pragma once
 
 struct late_library {

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* late_library.c - libraries that are loaded when they are first called */
-#include "client/late_library.h"
+#include "shared/late_library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <unistd.h>
-
-#include "client/report.h"
-#include "client/verb.h"
-#include "shared/error.h"
 
 static _Noreturn void give_up(const struct late_library *library)
 {
-    struct edl_error error = { 0 };
-
-    (void)edl_error_set(&error, -ENOENT, "%s", dlerror());
-    (void)edl_error_remedy(&error, "install the package that has %s", library->name);
-    (void)report_error(&error);
-    _exit(STATUS_FAILED);
+    (void)fflush(stdout); /* in the order in which things happened */
+    (void)fprintf(stderr, "%s: %s\ntry: install the package that has %s\n",
+                  program_invocation_short_name, dlerror(), library->name);
+    _exit(1);
 }
 
 void *late_symbol(struct late_library *library, const char *name)

@@ -3,7 +3,7 @@
 #include <curl/curl.h>
 #include <stdarg.h>
 
-#include "client/late_library.h"
+#include "shared/late_library.h"
 
 static struct late_library curl = { .name = LIBCURL_SONAME };
 
