@@ -48,7 +48,7 @@ int database_check_init(struct scheduler *scheduler, struct edl_error *error)
     struct check *check;
     int r;
 
-    if (!store_wants_check(scheduler->store))
+    if (scheduler->store == NULL || !store_wants_check(scheduler->store))
         return 0;
     r = worker_new(scheduler->event, "edl-check", &scheduler->checker, error);
     if (r < 0)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "scheduler/leadership/join_standby.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
@@ -68,6 +69,18 @@ static int restore(const struct scheduler_options *options)
     return EXIT_SUCCESS;
 }
 
+/* the line of edl admin standby add */
+static int join(const struct scheduler_options *options)
+{
+    struct edl_error error = { 0 };
+
+    if (join_standby(options, &error) == 0)
+        return EXIT_SUCCESS;
+    (void)fprintf(stderr, "edl-scheduler: %s%s%s\n", error.text,
+                  error.remedy[0] != '\0' ? "; " : "", error.remedy);
+    return EXIT_FAILURE;
+}
+
 static void tell_gone(const struct scheduler_options *options)
 {
     const char *name = options_gone(options);
@@ -98,6 +111,8 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     if (options.restore_file[0] != '\0')
         return restore(&options);
+    if (options.join_standby[0] != '\0')
+        return join(&options);
     tell_gone(&options);
     if (scheduler_new(&options, &scheduler, &error) < 0) {
         (void)log_failure(&error, "cannot start");

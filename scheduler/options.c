@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scheduler/core/events/scheduler_away.h"
 #include "scheduler/core/policy/policy.h"
@@ -15,6 +16,7 @@
 #include "shared/parse.h"
 
 #define DEFAULT_CONF "/etc/edl/scheduler.conf"
+#define PACKAGED_STATE_DIR "/var/lib/edl/scheduler"    /* of edl-scheduler.service */
 #define MAX_USER_DOCUMENTS_BYTES (UINT64_C(256) << 20) /* no options */
 #define MAX_DOCUMENTS_BYTES (UINT64_C(1) << 30)
 
@@ -221,20 +223,34 @@ static int set_store(const struct option_value *value, struct edl_error *error)
     return edl_error_remedy(error, "for example --store postgresql://edl@db.example/edl");
 }
 
-/* It stands in tables, metrics and one header. */
+/* It stands in tables, answers and lines to type. */
+bool options_scheduler_name_valid(const char *name)
+{
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "0123456789-_.");
+
+    return length > 0 && length <= SCHEDULER_NAME_MAX && name[length] == '\0' && name[0] != '-';
+}
+
 static int set_scheduler_name(const struct option_value *value, struct edl_error *error)
 {
     const char *text = value->text;
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "0123456789-_.");
 
-    if (length > 0 && length <= SCHEDULER_NAME_MAX && text[length] == '\0') {
+    if (options_scheduler_name_valid(text)) {
         (void)snprintf(value->field, SCHEDULER_NAME_MAX + 1, "%s", text);
         return 0;
     }
     (void)edl_error_set(error, -EINVAL, "%.100s is no name of up to %d letters, digits, -, _ and .",
                         text, SCHEDULER_NAME_MAX);
     return edl_error_remedy(error, "for example --scheduler-name n2");
+}
+
+static int set_text(const struct option_value *value, struct edl_error *error)
+{
+    if (strlen(value->text) >= value->row->size)
+        return edl_error_set(error, -EINVAL, "it is too long");
+    (void)snprintf(value->field, value->row->size, "%s", value->text);
+    return 0;
 }
 
 static int set_address(const struct option_value *value, struct edl_error *error)
@@ -399,6 +415,12 @@ static const struct option_row rows[] = {
       option_bytes, OPTION_LIVE, AT(workspaces.sender_bytes), BYTES, .fallback = "4Gi" },
     { "keep-free", "BYTES", "that workspaces leave free on the disk of DIR", option_bytes,
       OPTION_LIVE, AT(workspaces.reserve_bytes), BYTES },
+    { "join-standby", "URL",
+      "with --token and --ca-pin: make DIR that of a standby, and end; the line\n"
+      "that edl admin standby add prints",
+      set_address, OPTION_ONCE, AT(join_standby) },
+    { "token", NULL, NULL, set_text, OPTION_ONCE, AT(token) },
+    { "ca-pin", NULL, NULL, set_text, OPTION_ONCE, AT(ca_pin) },
     { "restore", "FILE", "put a backup in the place of the database, and end", option_path,
       OPTION_ONCE, AT(restore_file) },
 };
@@ -419,6 +441,8 @@ static const struct options_table table = {
 
 static int finish(struct scheduler_options *options, struct edl_error *error)
 {
+    if (options->state_dir[0] == '\0' && options->join_standby[0] != '\0' && geteuid() == 0)
+        (void)snprintf(options->state_dir, sizeof options->state_dir, "%s", PACKAGED_STATE_DIR);
     if (options->state_dir[0] == '\0') {
         (void)edl_error_set(error, -EINVAL, "--state-dir is missing");
         return edl_error_remedy(error, "for example --state-dir /var/lib/edl/scheduler");

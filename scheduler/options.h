@@ -19,10 +19,11 @@
 
 struct edl_error;
 struct policy;
+struct shared_database;
 
 #define SERVER_NAMES_MAX 16
 #define SERVER_NAME_BYTES 254 /* with the NUL */
-#define SETTINGS_MAX 60
+#define SETTINGS_MAX 64
 #define SETTING_TEXT_BYTES 64
 #define SCHEDULER_NAME_MAX 63
 #define SCHEDULER_ADDRESS_MAX 160 /* with the NUL */
@@ -30,8 +31,11 @@ struct policy;
 struct scheduler_options {
     char state_dir[4096 - 64]; /* room for a file name behind it */
     char port_file[4096];
-    char restore_file[4096];   /* not to run, but to restore this backup; "" to run */
+    char restore_file[4096]; /* not to run, but to restore this backup; "" to run */
+    char join_standby[SCHEDULER_ADDRESS_MAX]; /* not to run, but to become a standby; "" to run */
+    char token[80], ca_pin[80];               /* of that */
     char store[STORE_URL_MAX]; /* a secret may be in it; "": the database of the state directory */
+    const struct shared_database *database;      /* of `store`; NULL: PostgreSQL */
     char scheduler_name[SCHEDULER_NAME_MAX + 1]; /* among those of one database; "": the host's */
     char address[SCHEDULER_ADDRESS_MAX];         /* how others reach this one; "": as it listens */
     struct listen_spec listen[LISTEN_MAX];
@@ -68,6 +72,9 @@ struct scheduler_options {
  * remedy; for files also what conf_read gives. */
 int options_parse(int argc, char **argv, struct scheduler_options *ret, bool *ret_done,
                   struct edl_error *error);
+
+/* options_scheduler_name_valid - of --scheduler-name */
+bool options_scheduler_name_valid(const char *name);
 
 /* options_gone - an option of an earlier version that was given, and of which nothing comes; NULL:
  * none was. The next version refuses it. */

@@ -38,6 +38,34 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
+static void warn_of_short_lease(const struct scheduler *scheduler)
+{
+    uint64_t least_us = cluster_least_lease_us(scheduler->cluster);
+
+    if (scheduler->options.lease_us < least_us)
+        log_warning("a lease of %.0f s is short for %u node%s, which all report four times in it: "
+                    "lease: %.0fs in scheduler.conf is better",
+                    (double)scheduler->options.lease_us / (double)USEC_PER_SEC,
+                    HASH_COUNT(cluster_nodes(scheduler->cluster)),
+                    PLURAL(HASH_COUNT(cluster_nodes(scheduler->cluster))),
+                    (double)(least_us + USEC_PER_SEC - 1) / (double)USEC_PER_SEC);
+}
+
+void scheduler_tell_state(const struct scheduler *scheduler)
+{
+    log_info("known nodes: %u, jobs: %" PRIu64 "; policy %s",
+             HASH_COUNT(cluster_nodes(scheduler->cluster)),
+             HASH_COUNT(cluster_jobs(scheduler->cluster)) + store_archived_total(scheduler->store),
+             scheduler->options.policy->name);
+    warn_of_short_lease(scheduler);
+}
+
+void scheduler_begin(struct scheduler *scheduler)
+{
+    scheduler_touch(scheduler); /* the changes of the restart; and the timer is armed */
+    dispatch_open(scheduler);
+}
+
 /* A disk that takes nothing is no reason to leave those who read alone, and to be started again and
  * again: it is told, and waited for. */
 static int begin(struct scheduler *scheduler, struct edl_error *why, struct edl_error *error)
@@ -50,10 +78,9 @@ static int begin(struct scheduler *scheduler, struct edl_error *why, struct edl_
         *why = *error;
     if (why->code != 0)
         degraded_begin(scheduler, why);
-    else
-        scheduler_touch(scheduler); /* the changes of the restart; and the timer is armed */
-    dispatch_open(scheduler);
-    return 0;
+    if (scheduler->leadership.role == ROLE_ALONE)
+        scheduler_begin(scheduler);
+    return leadership_begin(scheduler, error);
 }
 
 void scheduler_tell_groups(struct scheduler *scheduler)
@@ -203,6 +230,7 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     if (scheduler == NULL)
         return NULL;
     sessions_stop(scheduler);
+    leadership_done(scheduler);
     listeners_close(&scheduler->listeners); /* answers 503 to requests that still wait */
     api_workspaces_done(scheduler);
     datasets_done(scheduler);
@@ -251,38 +279,24 @@ struct scheduler *scheduler_free(struct scheduler *scheduler)
     return NULL;
 }
 
-static void warn_of_short_lease(const struct scheduler *scheduler)
-{
-    uint64_t least_us = cluster_least_lease_us(scheduler->cluster);
-
-    if (scheduler->options.lease_us < least_us)
-        log_warning("a lease of %.0f s is short for %u node%s, which all report four times in it: "
-                    "lease: %.0fs in scheduler.conf is better",
-                    (double)scheduler->options.lease_us / (double)USEC_PER_SEC,
-                    HASH_COUNT(cluster_nodes(scheduler->cluster)),
-                    PLURAL(HASH_COUNT(cluster_nodes(scheduler->cluster))),
-                    (double)(least_us + USEC_PER_SEC - 1) / (double)USEC_PER_SEC);
-}
-
 int scheduler_run(struct scheduler *scheduler)
 {
     size_t n_tails;
     int r;
 
     listeners_log(&scheduler->listeners);
-    log_info("known nodes: %u, jobs: %" PRIu64 "; policy %s",
-             HASH_COUNT(cluster_nodes(scheduler->cluster)),
-             HASH_COUNT(cluster_jobs(scheduler->cluster)) + store_archived_total(scheduler->store),
-             scheduler->options.policy->name);
-    warn_of_short_lease(scheduler);
-    (void)sd_notify(0, "READY=1");
+    if (scheduler->leadership.role == ROLE_ALONE) {
+        scheduler_tell_state(scheduler);
+        (void)sd_notify(0, "READY=1");
+    }
     r = sd_event_loop(scheduler->event);
     if (r < 0)
         log_error("the event loop ended: %s", strerror(-r));
     (void)sd_notify(0, "STOPPING=1");
     store_wait(scheduler->store);
     (void)log_hub_pending(scheduler->logs, &n_tails);
-    if (!scheduler->failed && !scheduler->leaving.told && (scheduler->turn_wanted || n_tails > 0))
+    if (!scheduler->failed && !scheduler->leaving.told && scheduler->store != NULL &&
+        (scheduler->turn_wanted || n_tails > 0))
         (void)scheduler_turn(scheduler); /* requests that came in with the signal are not lost */
     store_wait(scheduler->store);
     return scheduler->failed || r != 0 ? -EIO : 0;

@@ -69,7 +69,7 @@ struct members_told {
 struct scheduler {
     struct scheduler_options options;
     sd_event *event;            /* owned */
-    struct store *store;        /* owned */
+    struct store *store;        /* owned; NULL: a standby, which has led nothing yet */
     struct cluster_clock clock; /* clock_instant reads it */
     struct cluster *cluster;    /* owned */
     struct cluster *archived;   /* owned; the job that was read back last; NULL: none (archive.h) */
@@ -135,6 +135,11 @@ int scheduler_new(const struct scheduler_options *options, struct scheduler **re
 
 /* scheduler_free - accepts NULL; returns NULL */
 struct scheduler *scheduler_free(struct scheduler *scheduler);
+
+/* scheduler_begin - the state is loaded, and this one may act on it: turns come, nodes are heard */
+void scheduler_begin(struct scheduler *scheduler);
+/* scheduler_tell_state - how much there is, to the log */
+void scheduler_tell_state(const struct scheduler *scheduler);
 
 /* scheduler_run - until a signal (0) or a failure of the store (negative) */
 int scheduler_run(struct scheduler *scheduler);

@@ -160,6 +160,8 @@ static uint64_t ended_in_core_us(const struct scheduler_options *options)
 
 static void tell_store(struct store *store, const struct scheduler_options *options)
 {
+    if (store == NULL)
+        return;
     store_keep(store, &(struct store_history){ .events = options->keep_events,
                                                .jobs = options->keep_jobs,
                                                .job_bytes = options->keep_jobs_bytes,
@@ -179,7 +181,8 @@ void state_tell_kept(struct scheduler *scheduler)
 static int load_cluster(struct scheduler *scheduler, struct cluster *cluster, struct instant now,
                         struct edl_error *error)
 {
-    int r = store_load(store_near(scheduler->store), cluster, now, error);
+    struct store *store = store_near(scheduler->store);
+    int r = store != NULL ? store_load(store, cluster, now, error) : 0;
 
     if (r < 0)
         return r;
@@ -219,6 +222,7 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .max_load_permille = scheduler->options.max_load_permille,
         .lease_us = scheduler->options.lease_us,
         .lease_margin_us = lease_margin_us(scheduler->options.lease_us),
+        .follows_leader = scheduler->options.store[0] != '\0',
         .first_session = scheduler->orders_base, /* random, of this run */
         .foreign_hold_us = FOREIGN_HOLD_US,
         .parking_us = scheduler->options.parking_us,
@@ -227,8 +231,13 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
         .keep_named_jobs = NAMED_IN_CORE_MAX,
         .first_come = scheduler->options.first_come,
     };
-    int r = users_load(store_near(scheduler->store), &ret->users, error);
+    struct store *store = store_near(scheduler->store);
+    int r = 0;
 
+    if (store == NULL)
+        ret->users = users_new();
+    else
+        r = users_load(store, &ret->users, error);
     if (r < 0)
         return r;
     ret->groups = groups_table(ret->users);
@@ -236,7 +245,7 @@ static int load_all(struct scheduler *scheduler, struct instant now, struct load
     ret->cluster = cluster_new(&config);
     r = load_cluster(scheduler, ret->cluster, now, error);
     if (r == 0)
-        r = log_hub_new(store_near(scheduler->store), now.wall_us, &ret->logs, error);
+        r = log_hub_new(store, now.wall_us, &ret->logs, error);
     if (r == 0)
         log_hub_set_store(ret->logs, scheduler->store);
     return r;
@@ -273,7 +282,7 @@ int state_load(struct scheduler *scheduler, struct edl_error *error)
     return 0;
 }
 
-static int make_orders_base(struct scheduler *scheduler, struct edl_error *error)
+int state_new_run(struct scheduler *scheduler, struct edl_error *error)
 {
     uint64_t random;
     int r = auth_random_u64(&random, error);
@@ -330,7 +339,9 @@ int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct ed
     if (r == 0)
         r = read_tokens(scheduler, error);
     if (r == 0)
-        r = make_orders_base(scheduler, error);
+        r = state_new_run(scheduler, error);
+    if (r == 0 && scheduler->options.store[0] != '\0') /* a standby: nothing is its own yet */
+        return state_load(scheduler, error);
     if (r == 0)
         r = open_store(scheduler, ret_why, error);
     if (r == 0)

@@ -17,8 +17,12 @@ void state_path(const struct scheduler_options *options, const char *name, char 
 int state_lock(const struct scheduler_options *options, struct edl_error *error);
 
 /* state_open - lock, tokens, database, everything that is stored. On a disk that takes nothing the
- * database is opened read-only, and *ret_why tells (code 0: it is not). */
+ * database is opened read-only, and *ret_why tells (code 0: it is not). With a database that
+ * several schedulers share nothing is opened, and scheduler->store is NULL (leadership.h) */
 int state_open(struct scheduler *scheduler, struct edl_error *ret_why, struct edl_error *error);
+
+/* state_new_run - versions of orders and sessions of nodes are other ones than any before */
+int state_new_run(struct scheduler *scheduler, struct edl_error *error);
 
 /* state_load - puts what is stored in the place of the cluster and the logs in memory
  * Nodes get a full lease, as at a start. After a failure memory is as it was. */

@@ -640,7 +640,7 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
     r = leadership_check(scheduler, request, route, error);
     if (r < 0)
         return r;
-    if ((route->flags & ROUTE_PUBLIC) != 0)
+    if ((route->flags & ROUTE_PUBLIC) != 0 || leadership_opens(scheduler, route))
         return 0;
     r = refuse_job(request, error);
     if (r == 0)
@@ -666,5 +666,7 @@ int auth_recheck(struct scheduler *scheduler, struct http_request *request, stru
     const struct http_route *route = http_request_route(request);
     struct connection_owner owner = { .name = "" };
 
+    if (leadership_opens(scheduler, route))
+        return 0;
     return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, &owner, error) : 0;
 }

@@ -55,6 +55,8 @@ static void on_stored(const struct stored_token *record, void *userdata)
 
 int join_tokens_load(struct scheduler *scheduler, struct edl_error *error)
 {
+    if (scheduler->store == NULL)
+        return 0;
     return store_tokens(store_near(scheduler->store), on_stored, scheduler, error);
 }
 

@@ -540,6 +540,11 @@ static void load_one(const struct account_change *row, void *userdata)
     (void)add_token(users, user, &token);
 }
 
+struct users *users_new(void)
+{
+    return xcalloc(1, sizeof(struct users));
+}
+
 int users_load(struct store *store, struct users **ret, struct edl_error *error)
 {
     struct loading loading = { .users = xcalloc(1, sizeof *loading.users), .error = error };

@@ -71,6 +71,8 @@ struct token {
 /* users_load - all that is stored */
 int users_load(struct store *store, struct users **ret, struct edl_error *error);
 struct users *users_free(struct users *users);
+/* users_new - nobody */
+struct users *users_new(void);
 
 /* users_find - NULL when there is none; users_first, user->hh.next: all */
 struct user *users_find(const struct users *users, const char *name);

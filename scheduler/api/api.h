@@ -154,6 +154,12 @@ void api_process_file(struct http_request *request, void *userdata);
 void api_process_log(struct http_request *request, void *userdata);
 void api_node_read(struct http_request *request, void *userdata);
 
+/* api/schedulers.c */
+void api_schedulers_list(struct http_request *request, void *userdata);
+void api_standby_add(struct http_request *request, void *userdata);
+void api_standby_join(struct http_request *request, void *userdata);
+void api_standby_remove(struct http_request *request, void *userdata);
+
 /* api/sessions.c */
 void api_session_open(struct http_request *request, void *userdata);
 void api_sessions_list(struct http_request *request, void *userdata);

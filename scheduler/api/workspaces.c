@@ -69,8 +69,11 @@ static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_
 
 static int on_look(sd_event_source *source, uint64_t time_us, void *userdata)
 {
+    const struct scheduler *scheduler = userdata;
+
     (void)time_us;
-    look(userdata, NULL, WORKSPACE_KEEP_US);
+    if (scheduler->store != NULL) /* a standby does not know which are needed */
+        look(userdata, NULL, WORKSPACE_KEEP_US);
     (void)sd_event_source_set_time_relative(source, LOOK_US);
     return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

@@ -67,6 +67,36 @@ static int make_ca(const char *key_path, const char *path, uint64_t now_s,
     return 0;
 }
 
+/* find_ca - a key that the service manager passed wins; who may read that is its business, and its
+ * mode does not tell. ret_key_path is the caller's */
+static int find_ca(const char *state_dir, const char *path, char **ret_key_path,
+                   struct certificate_pair *ret, struct edl_error *error)
+{
+    char *key_path = credential_path("edl.ca-key");
+    bool passed = key_path != NULL;
+    int r = read_if_there(path, false, &ret->certificate, error);
+
+    if (!passed)
+        key_path = path_of(state_dir, "ca.key");
+    *ret_key_path = key_path;
+    return r == 0 ? read_if_there(key_path, !passed, &ret->key, error) : r;
+}
+
+int tls_files_authority(const char *state_dir, struct certificate_pair *ret,
+                        struct edl_error *error)
+{
+    _cleanup_free_ char *path = path_of(state_dir, "ca.pem");
+    _cleanup_free_ char *key_path = NULL;
+    struct certificate_pair ca = { 0 };
+    int r = find_ca(state_dir, path, &key_path, &ca, error);
+
+    if (r == 0 && ca.certificate != NULL && ca.key != NULL)
+        *ret = ca;
+    else
+        certificate_pair_clear(&ca);
+    return r;
+}
+
 static int check_ca(const char *path, uint64_t now_s, const struct certificate_pair *ca,
                     struct edl_error *error)
 {
@@ -86,20 +116,13 @@ static int check_ca(const char *path, uint64_t now_s, const struct certificate_p
     return 0;
 }
 
-/* open_ca - a key that the service manager passed wins; who may read that is its business, and its
- * mode does not tell */
 static int open_ca(const char *state_dir, uint64_t now_s, struct certificate_pair *ret,
                    struct edl_error *error)
 {
     _cleanup_free_ char *path = path_of(state_dir, "ca.pem");
-    _cleanup_free_ char *key_path = credential_path("edl.ca-key");
-    bool passed = key_path != NULL;
-    int r = read_if_there(path, false, &ret->certificate, error);
+    _cleanup_free_ char *key_path = NULL;
+    int r = find_ca(state_dir, path, &key_path, ret, error);
 
-    if (!passed)
-        key_path = path_of(state_dir, "ca.key");
-    if (r == 0)
-        r = read_if_there(key_path, !passed, &ret->key, error);
     if (r < 0)
         return r;
     if (ret->certificate == NULL)

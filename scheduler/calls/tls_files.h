@@ -25,4 +25,9 @@ struct tls_files {
 int tls_files_open(const char *state_dir, const char *const *names, size_t n_names, uint64_t now_s,
                    struct tls_files *ret, struct edl_error *error);
 
+/* tls_files_authority - the authority's certificate and its key, to hand them on; NULL both where
+ * there is none yet. The caller clears them */
+int tls_files_authority(const char *state_dir, struct certificate_pair *ret,
+                        struct edl_error *error);
+
 void tls_files_clear(struct tls_files *files);

@@ -24,6 +24,10 @@
 /* Besides those of enum fair_answer. */
 enum { REFUSED_HANDSHAKES = FAIR_ANSWERS, REFUSALS };
 
+/* Of copies of a database that several schedulers share; the last one is every other word. */
+static const char *const copy_states[] = { "sync", "quorum", "potential", "async" };
+enum { COPY_STATES = ELEMENTS(copy_states) };
+
 /* Everything that the table points into, read once for all of it. */
 struct view {
     const struct scheduler *scheduler;
@@ -47,6 +51,8 @@ struct view {
     uint64_t pushes[2];                                  /* of trainers: committed, discarded */
     struct notice_figures notices;
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
+    uint64_t roles[LEADERSHIP_ROLES], term, n_schedulers;
+    uint64_t copies[COPY_STATES], copy_lag_us; /* of the database */
 };
 
 /* --- the words of labels --- */
@@ -54,6 +60,16 @@ struct view {
 static const char *push_result(unsigned i)
 {
     return i == 0 ? "committed" : "discarded";
+}
+
+static const char *scheduler_role(unsigned i)
+{
+    return leadership_role_to_string((enum leadership_role)i);
+}
+
+static const char *copy_state(unsigned i)
+{
+    return copy_states[i];
 }
 
 static const char *job_state(unsigned i)
@@ -251,6 +267,7 @@ struct row {
     void (*write)(FILE *out, const char *name, const struct view *view); /* or: */
     uint16_t at;       /* of the value in the view, or in the core's figures */
     bool core;         /* the latter */
+    bool always;       /* it tells of the process, and is told by one that does not lead as well */
     unsigned digits;   /* SCALE_* */
     const char *label; /* the value is an array of n; NULL: it is one */
     const char *(*word)(unsigned i);
@@ -264,6 +281,16 @@ struct row {
 #define VIEW(name, type, field, digits_, help)                                                     \
     {                                                                                              \
         name, type, help, .at = offsetof(struct view, field), .digits = (digits_)                  \
+    }
+/* of the process */
+#define SELF(name, type, field, digits_, help)                                                     \
+    {                                                                                              \
+        name, type, help, .at = offsetof(struct view, field), .digits = (digits_), .always = true  \
+    }
+#define SELF_BY(name, type, field, label_, word_, n_, help)                                        \
+    {                                                                                              \
+        name, type, help, .at = offsetof(struct view, field), .always = true, .label = (label_),   \
+                          .word = (word_), .n = (n_)                                               \
     }
 #define CORE(name, type, field, help)                                                              \
     {                                                                                              \
@@ -447,14 +474,26 @@ static const struct row table[] = {
     VIEW("edl_notices_dropped_total", EXPOSE_COUNTER, notices.dropped, SCALE_ONE,
          "Notices of jobs that became no message: too many waited, or nothing can send them."),
 
-    VIEW("edl_tls_certificate_end_seconds", EXPOSE_GAUGE, certificate_end_s, SCALE_ONE,
+    SELF("edl_tls_certificate_end_seconds", EXPOSE_GAUGE, certificate_end_s, SCALE_ONE,
          "When the scheduler's certificate expires, since 1970; 0: it speaks no TLS."),
 
-    VIEW("process_cpu_seconds_total", EXPOSE_COUNTER, cpu_us, SCALE_MICRO,
+    SELF_BY("edl_scheduler_role", EXPOSE_GAUGE, roles, "role", scheduler_role, LEADERSHIP_ROLES,
+            "1 at the role of this scheduler among those of one database, else 0."),
+    SELF("edl_leader_term", EXPOSE_GAUGE, term, SCALE_ONE,
+         "The term of the scheduler that leads; 0: it is not known, or there is only one "
+         "scheduler."),
+    SELF("edl_schedulers", EXPOSE_GAUGE, n_schedulers, SCALE_ONE,
+         "Schedulers that the database knows; 0: it is that of one scheduler alone."),
+    SELF_BY("edl_database_copies", EXPOSE_GAUGE, copies, "state", copy_state, COPY_STATES,
+            "Copies of such a database that follow it, by whether commits wait for them."),
+    SELF("edl_database_copy_lag_seconds", EXPOSE_GAUGE, copy_lag_us, SCALE_MICRO,
+         "How far the slowest of those copies is behind."),
+
+    SELF("process_cpu_seconds_total", EXPOSE_COUNTER, cpu_us, SCALE_MICRO,
          "CPU time of the scheduler itself."),
-    VIEW("process_resident_memory_bytes", EXPOSE_GAUGE, resident_bytes, SCALE_ONE,
+    SELF("process_resident_memory_bytes", EXPOSE_GAUGE, resident_bytes, SCALE_ONE,
          "Resident memory of the scheduler itself."),
-    VIEW("process_start_time_seconds", EXPOSE_GAUGE, scheduler_started_us, SCALE_MICRO,
+    SELF("process_start_time_seconds", EXPOSE_GAUGE, scheduler_started_us, SCALE_MICRO,
          "When the scheduler was started, since 1970."),
 };
 
@@ -506,6 +545,37 @@ static void look_at_prices(struct view *view)
     }
 }
 
+static void look_at_leadership(struct view *view)
+{
+    const struct leadership *leadership = &view->scheduler->leadership;
+    const struct shared_facts *facts = &leadership->facts;
+
+    view->roles[leadership->role] = 1;
+    view->term = leadership->leader_term;
+    view->n_schedulers = facts->n_schedulers;
+    for (size_t i = 0; i < facts->n_copies; i++) {
+        size_t state = 0;
+
+        while (state < COPY_STATES - 1 && !streq(facts->copies[i].state, copy_states[state]))
+            state++;
+        view->copies[state]++;
+        view->copy_lag_us = MAX_OF(view->copy_lag_us, facts->copies[i].lag_us);
+    }
+}
+
+/* What the database tells of what is in it. */
+static void look_at_store(struct view *view)
+{
+    struct store *store = view->scheduler->store;
+
+    if (store == NULL)
+        return;
+    store_figures(store, &view->store);
+    /* why: what cannot be read is 0 here, and edl_db_writable and the log tell of the store */
+    (void)store_archived_counts(store, view->jobs, NULL);
+    view->archived_bytes = store_archived_bytes(store);
+}
+
 static struct view look(const struct scheduler *scheduler)
 {
     const struct cluster *cluster = scheduler->cluster;
@@ -537,9 +607,8 @@ static struct view look(const struct scheduler *scheduler)
 
     look_at_prices(&view);
     notices_figures(scheduler, &view.notices);
-    store_figures(scheduler->store, &view.store);
-    /* why: what cannot be read is 0 here, and edl_db_writable and the log tell of the store */
-    (void)store_archived_counts(scheduler->store, view.jobs, NULL);
+    look_at_store(&view);
+    look_at_leadership(&view);
     for (size_t i = 0; i < FIGURE_JOB_STATES; i++)
         view.jobs[i] += view.core->jobs[i];
     memcpy(view.longest_waits_us, scheduler->dispatch.longest_wait_us,
@@ -554,7 +623,6 @@ static struct view look(const struct scheduler *scheduler)
     view.gpus[2] = view.nodes.gpus_withheld;
     view.gpus[3] = view.nodes.gpus_foreign;
     view.log_bytes[0] = log_hub_bytes(scheduler->logs);
-    view.archived_bytes = store_archived_bytes(view.scheduler->store);
     view.log_bytes[1] = view.store.log_bytes;
     view.file_bytes[0] = view.store.database_bytes;
     view.file_bytes[1] = view.store.wal_bytes;
@@ -564,6 +632,7 @@ static struct view look(const struct scheduler *scheduler)
 char *metrics_text(const struct scheduler *scheduler)
 {
     struct view view = look(scheduler);
+    bool all = leadership_knows_state(scheduler);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -571,7 +640,8 @@ char *metrics_text(const struct scheduler *scheduler)
     if (out == NULL)
         abort();
     for (size_t i = 0; i < ELEMENTS(table); i++)
-        write_row(out, &table[i], &view);
+        if (all || table[i].always)
+            write_row(out, &table[i], &view);
     if (fclose(out) != 0)
         abort(); /* memory is out: the unit restarts, and state is on disk */
     return text;

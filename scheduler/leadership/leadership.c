@@ -7,16 +7,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
+#include "scheduler/leadership/postgresql_database.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_server.h"
-#include "shared/log.h"
 #include "shared/macro.h"
 
 /* A report that tells of a higher term ends a term so often at most: the database is asked then,
@@ -37,6 +36,7 @@ void leadership_init(struct scheduler *scheduler)
     struct scheduler_peer *self = &leadership->self;
 
     leadership->role = options->store[0] == '\0' ? ROLE_ALONE : ROLE_STANDBY;
+    leadership->database = options->database != NULL ? options->database : &postgresql_database;
     (void)snprintf(self->name, sizeof self->name, "%s", options->scheduler_name);
     if (self->name[0] == '\0' && gethostname(self->name, sizeof self->name) == -1)
         (void)snprintf(self->name, sizeof self->name, "scheduler");
@@ -57,15 +57,28 @@ bool leadership_may_lease(const struct scheduler *scheduler)
 
 void leadership_stored(struct scheduler *scheduler, uint64_t sent_us)
 {
-    if (scheduler->leadership.role != ROLE_ALONE)
+    if (scheduler->leadership.role == ROLE_LEADER && !scheduler->leadership.ends)
         permission_stored(&scheduler->leadership.permission, sent_us);
 }
 
 /* --- what is answered --- */
 
+bool leadership_knows_state(const struct scheduler *scheduler)
+{
+    enum leadership_role role = scheduler->leadership.role;
+
+    return role == ROLE_ALONE || role == ROLE_LEADER;
+}
+
+bool leadership_opens(const struct scheduler *scheduler, const struct http_route *route)
+{
+    return !leadership_knows_state(scheduler) && route->handler == api_scrape;
+}
+
 static bool is_served(const struct scheduler *scheduler, const struct http_route *route)
 {
-    bool public = (route->flags & ROUTE_PUBLIC) != 0 && streq(route->method, "GET");
+    bool public = ((route->flags & ROUTE_PUBLIC) != 0 && streq(route->method, "GET")) ||
+                  leadership_opens(scheduler, route);
 
     switch (scheduler->leadership.role) {
     case ROLE_ALONE:
@@ -118,19 +131,7 @@ bool leadership_serves(const struct scheduler *scheduler, struct http_request *r
     return false;
 }
 
-/* --- the end of a term --- */
-
-void leadership_lost(struct scheduler *scheduler, const struct edl_error *error)
-{
-    struct leadership *leadership = &scheduler->leadership;
-
-    if (leadership->role != ROLE_LEADER)
-        return;
-    leadership->role = ROLE_AWAY;
-    log_warning("term %" PRIu64 " of scheduler %s has ended: %s", leadership->term,
-                leadership->self.name, error->text);
-    (void)sd_notifyf(0, "STATUS=Term %" PRIu64 " has ended: %s", leadership->term, error->text);
-}
+/* --- the word of a node --- */
 
 /* Nothing that an agent says may keep a leader from leading for long. */
 static bool counts(const struct leadership *leadership, uint64_t term)
@@ -151,9 +152,8 @@ bool leadership_hear(struct scheduler *scheduler, struct http_request *request, 
     if (!counts(leadership, term))
         return true;
     leadership->ended_by_word_us = clock_read_us(CLOCK_BOOTTIME);
-    leadership->permission = (struct permission){ 0 };
     (void)edl_error_set(&error, -ESTALE, "node %s knows of term %" PRIu64, node, term);
-    leadership_lost(scheduler, &error);
+    leadership_end(scheduler, &error);
     return leadership_serves(scheduler, request, http_request_route(request));
 }
 

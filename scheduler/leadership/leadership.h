@@ -19,11 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <systemd/sd-event.h>
+
 #include "scheduler/core/base/permission.h"
+#include "scheduler/leadership/shared_database.h"
 #include "scheduler/options.h"
+#include "shared/error.h"
 
 struct candidate;
-struct edl_error;
+struct watch;
 struct http_request;
 struct http_route;
 struct scheduler;
@@ -34,15 +38,7 @@ enum leadership_role {
     ROLE_LEADER,
     ROLE_AWAY, /* led; memory may be ahead of the database */
 };
-
-#define SCHEDULERS_MAX 8 /* that are told to agents */
-
-/* A scheduler of the cluster. */
-struct scheduler_peer {
-    char name[SCHEDULER_NAME_MAX + 1];
-    char address[SCHEDULER_ADDRESS_MAX]; /* "": a Unix socket only */
-    uint64_t seen_wall_us;               /* the database heard of it; 0: never */
-};
+enum { LEADERSHIP_ROLES = ROLE_AWAY + 1 };
 
 struct leadership {
     enum leadership_role role;
@@ -52,15 +48,36 @@ struct leadership {
     struct scheduler_peer leader; /* as the database last told; name "": not known */
     uint64_t leader_term;
     struct scheduler_peer others[SCHEDULERS_MAX];
-    size_t n_others;
+    size_t n_others; /* all but this one */
     struct permission permission;
     uint64_t ended_by_word_us; /* boot time; a report told of a higher term, and this one ended */
+    bool ends;                 /* it did so while a turn was in flight: the term ends behind that */
+    struct shared_facts facts; /* the newest; what the members above tell is of them */
+    uint64_t facts_us;         /* boot time; 0: there are none, or the database is away */
+    struct edl_error why;      /* the last failure of the candidate; code 0: it waits */
+    uint64_t began_us;         /* boot time of this process' first try */
+    bool clock_is_wrong;       /* it was told so */
+    bool ready;                /* the service manager was told so */
+    const struct shared_database *database;
+    struct candidate *candidate; /* owned; NULL: alone */
+    struct watch *watch;         /* owned; the same */
+    sd_event_source *alive;      /* owned; signs of life of a leader */
+    sd_event_source *ending;     /* owned; for `ends` */
+    char status[200];            /* as it was told to the service manager */
 };
 
 const char *leadership_role_to_string(enum leadership_role role);
 
 /* leadership_init - role, name and address, from the options and the open listeners */
 void leadership_init(struct scheduler *scheduler);
+
+/* leadership_begin - where several share a database: begins to wait to lead; the service manager is
+ * told when it does. leadership_done - ends that, and waits for nothing */
+int leadership_begin(struct scheduler *scheduler, struct edl_error *error);
+void leadership_done(struct scheduler *scheduler);
+
+/* leadership_knows_state - what memory has may be shown: it is stored */
+bool leadership_knows_state(const struct scheduler *scheduler);
 
 /* leadership_may_lease - whether an answer made now may tell a lease */
 bool leadership_may_lease(const struct scheduler *scheduler);
@@ -71,6 +88,10 @@ bool leadership_may_lease(const struct scheduler *scheduler);
 int leadership_check(const struct scheduler *scheduler, struct http_request *request,
                      const struct http_route *route, struct edl_error *error);
 
+/* leadership_opens - in this role a call of that route is answered to everybody: its answer has
+ * nothing of the cluster in it */
+bool leadership_opens(const struct scheduler *scheduler, const struct http_route *route);
+
 /* leadership_serves - the same for a request that is whole; false: it was answered */
 bool leadership_serves(const struct scheduler *scheduler, struct http_request *request,
                        const struct http_route *route);
@@ -79,8 +100,11 @@ bool leadership_serves(const struct scheduler *scheduler, struct http_request *r
 void leadership_stored(struct scheduler *scheduler, uint64_t sent_us);
 
 /* leadership_lost - a turn cannot be known to be stored (-ENOTCONN), or another one leads
- * (-ESTALE): away from here on. Whoever calls it has answered the turn's requests */
+ * (-ESTALE): away from here on, and a candidate. The last step of scheduler_away (turn.c) */
 void leadership_lost(struct scheduler *scheduler, const struct edl_error *error);
+
+/* leadership_end - this one's term is over by its own knowledge; behind a turn that is in flight */
+void leadership_end(struct scheduler *scheduler, const struct edl_error *why);
 
 /* leadership_add - the term and the addresses of all schedulers, to an answer for an agent; returns
  * object. Nothing where one is alone */

@@ -108,7 +108,7 @@ void leaving_begin(struct scheduler *scheduler)
 {
     struct leaving *leaving = &scheduler->leaving;
 
-    if (leaving->on) {
+    if (leaving->on || scheduler->store == NULL) { /* a standby has told nobody anything */
         end(scheduler);
         return;
     }

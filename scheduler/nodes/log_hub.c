@@ -52,11 +52,11 @@ int log_hub_new(struct store *store, uint64_t wall_us, struct log_hub **ret,
                 struct edl_error *error)
 {
     struct log_hub *hub = xcalloc(1, sizeof *hub);
-    uint64_t stored;
+    uint64_t stored = 0;
     int r;
 
     hub->store = store;
-    r = store_log_sequence(store, &stored, error);
+    r = store != NULL ? store_log_sequence(store, &stored, error) : 0;
     if (r < 0) {
         (void)log_hub_free(hub);
         return r;

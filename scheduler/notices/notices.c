@@ -409,7 +409,13 @@ int notices_load(struct scheduler *scheduler, struct edl_error *error)
     struct outbox *outbox = outbox_new();
     struct epoch_known known = { 0 };
     uint64_t last = 0;
-    int r = store_notices(store_near(scheduler->store), load_one, outbox, &last, error);
+    int r;
+
+    if (scheduler->store == NULL) { /* a standby has none */
+        (void)outbox_free(outbox);
+        return 0;
+    }
+    r = store_notices(store_near(scheduler->store), load_one, outbox, &last, error);
 
     if (r < 0) {
         (void)outbox_free(outbox);

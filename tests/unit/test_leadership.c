@@ -41,6 +41,8 @@ static void play(struct live *live, enum leadership_role role, uint64_t term)
     leadership->leader_term = 7;
     leadership->others[0] = leadership->leader;
     leadership->n_others = 1;
+    if (role == ROLE_LEADER && live->scheduler->degraded.on)
+        degraded_end(live->scheduler);
 }
 
 static void allow(struct live *live)
@@ -252,4 +254,121 @@ TEST_PLAIN(test_the_options_of_a_shared_database)
         if (r == 0 && streq(rows[i].value, "sqlite"))
             assert_string_equal(options.store, "");
     }
+}
+
+/* --- another scheduler comes in --- */
+
+static void make_authority(const struct live *live)
+{
+    const char *names[] = { "localhost" };
+    struct tls_files files = { 0 };
+    struct edl_error error = { 0 };
+
+    assert_int_equal(tls_files_open(live->folder, names, 1,
+                                    clock_read_us(CLOCK_REALTIME) / USEC_PER_SEC, &files, &error),
+                     0);
+    tls_files_clear(&files);
+}
+
+TEST(test_a_line_for_one_more_scheduler_is_good_once)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char *token;
+
+    ask(live, 409, "POST", "/schedulers", "{\"name\":\"n3\"}", &reply); /* it is alone */
+    assert_non_null(strstr(reply.error.remedy, "migrate"));
+    play(live, ROLE_LEADER, 8);
+    (void)snprintf(live->scheduler->options.store, STORE_URL_MAX, "postgresql://edl:secret@db/edl");
+    make_authority(live);
+    ask(live, 400, "POST", "/schedulers", "{\"name\":\"a b\"}", &reply);
+    ask(live, 409, "POST", "/schedulers", "{\"name\":\"n2\"}", &reply); /* there is one */
+    ask(live, 201, "POST", "/schedulers", "{\"name\":\"n3\"}", &reply);
+    token = strdup(json_string_value(json_object_get(reply.json, "token")));
+    reply_clear(&reply);
+    live_send_as(live, token, "POST", "/nodes/join", NULL, "{\"node\":\"n3\"," OFFER "}", &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 403); /* it lets no node in */
+    reply_clear(&reply);
+    live_send_as(live, token, "POST", "/schedulers/join", NULL, NULL, &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(json_string_value(json_object_get(reply.json, "name")), "n3");
+    assert_string_equal(json_string_value(json_object_get(reply.json, "store")),
+                        "postgresql://edl@db/edl");
+    assert_true(json_is_true(json_object_get(reply.json, "password")));
+    assert_null(strstr(reply.body, "secret@"));
+    assert_string_equal(json_string_value(json_object_get(reply.json, "admin_token")),
+                        live->scheduler->admin_token);
+    assert_non_null(
+        strstr(json_string_value(json_object_get(reply.json, "ca_key")), "PRIVATE KEY"));
+    reply_clear(&reply);
+    live_send_as(live, token, "POST", "/schedulers/join", NULL, NULL, &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 401);
+    /* Neither does the token of a node, or an admin's. */
+    ask(live, 401, "POST", "/schedulers/join", NULL, &reply);
+    ask(live, 201, "POST", "/tokens/join", "{\"node\":\"n9\"}", &reply);
+    free(token);
+    token = strdup(json_string_value(json_object_get(reply.json, "token")));
+    reply_clear(&reply);
+    live_send_as(live, token, "POST", "/schedulers/join", NULL, NULL, &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 401);
+    reply_clear(&reply);
+    free(token);
+}
+
+TEST(test_the_schedulers_are_listed)
+{
+    struct live *live = *state;
+    struct shared_facts *facts = &live->scheduler->leadership.facts;
+    struct reply reply = { 0 };
+    const json_t *list;
+
+    ask(live, 200, "GET", "/schedulers", NULL, &reply);
+    list = json_object_get(reply.json, "schedulers");
+    assert_int_equal(json_array_size(list), 1);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "role")),
+                        "alone");
+    play(live, ROLE_LEADER, 8);
+    live->scheduler->leadership.facts_us = 1;
+    (void)snprintf(facts->server, sizeof facts->server, "db1");
+    facts->copies[0] = (struct shared_copy){ .name = "db2", .state = "sync", .lag_us = 5 };
+    facts->n_copies = 1;
+    facts->n_schedulers = 2;
+    ask(live, 200, "GET", "/schedulers", NULL, &reply);
+    list = json_object_get(reply.json, "schedulers");
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "address")),
+                        ELSEWHERE);
+    assert_non_null(strstr(reply.body, "\"db2\""));
+    ask(live, 200, "GET", "/metrics", NULL, &reply);
+    assert_non_null(strstr(reply.body, "\nedl_scheduler_role{role=\"leader\"} 1\n"));
+    assert_non_null(strstr(reply.body, "\nedl_scheduler_role{role=\"standby\"} 0\n"));
+    assert_non_null(strstr(reply.body, "\nedl_database_copies{state=\"sync\"} 1\n"));
+    assert_non_null(strstr(reply.body, "\nedl_jobs"));
+    ask(live, 404, "DELETE", "/schedulers/n7", NULL, &reply);
+    ask(live, 200, "DELETE", "/schedulers/n2", NULL, &reply);
+    ask(live, 200, "GET", "/schedulers", NULL, &reply);
+    assert_int_equal(json_array_size(json_object_get(reply.json, "schedulers")), 1);
+    reply_clear(&reply);
+}
+
+/* Its figures are of itself, and for everybody; what is of the cluster is not among them. */
+TEST(test_the_figures_of_a_standby)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    play(live, ROLE_STANDBY, 0);
+    live->token = "0000";
+    ask(live, 200, "GET", "/metrics", NULL, &reply);
+    assert_non_null(strstr(reply.body, "\nedl_scheduler_role{role=\"standby\"} 1\n"));
+    assert_non_null(strstr(reply.body, "\nedl_leader_term 7\n"));
+    assert_null(strstr(reply.body, "edl_jobs"));
+    ask(live, 503, "GET", "/metrics/cluster", NULL, &reply);
+    play(live, ROLE_LEADER, 8);
+    ask(live, 401, "GET", "/metrics", NULL, &reply);
+    reply_clear(&reply);
 }

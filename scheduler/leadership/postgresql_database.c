@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* postgresql_database.c - see postgresql_database.h */
+#include "scheduler/leadership/postgresql_database.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/store/postgresql/postgresql.h"
+#include "scheduler/store/store.h"
+#include "scheduler/store/store_schedulers.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+static int open_writer(const char *url, const struct shared_self *self, struct store **ret,
+                       struct edl_error *error)
+{
+    struct store *store = NULL;
+    int r = postgresql_open(url, &store, error);
+
+    if (r == 0 && self->authority[0] != '\0')
+        r = postgresql_claim(store, self->authority, error);
+    if (r == 0)
+        r = store_scheduler_make(store, error);
+    if (r == 0)
+        r = store_scheduler_name(store, self->name, error);
+    if (r < 0)
+        (void)store_free(store);
+    else
+        *ret = store;
+    return r;
+}
+
+static int lead(struct store *store, const struct shared_self *self, const atomic_bool *give_up,
+                uint64_t *ret_term, struct edl_error *error)
+{
+    return postgresql_lead(store, self->name, self->address, give_up, ret_term, error);
+}
+
+static void take_leader(const struct leader_facts *facts, struct shared_facts *ret)
+{
+    ret->term = facts->term;
+    ret->since_wall_us = facts->since_wall_us;
+    ret->wants_copies = facts->wants_copies;
+    (void)snprintf(ret->leader.name, sizeof ret->leader.name, "%s", facts->name);
+    (void)snprintf(ret->leader.address, sizeof ret->leader.address, "%.*s",
+                   SCHEDULER_ADDRESS_MAX - 1, facts->address);
+    (void)snprintf(ret->server, sizeof ret->server, "%s", facts->server);
+    for (; ret->n_copies < MIN_OF(facts->n_copies, ELEMENTS(ret->copies)); ret->n_copies++) {
+        const struct database_copy *from = &facts->copies[ret->n_copies];
+        struct shared_copy *copy = &ret->copies[ret->n_copies];
+
+        (void)snprintf(copy->name, sizeof copy->name, "%s", from->name);
+        (void)snprintf(copy->state, sizeof copy->state, "%s", from->state);
+        copy->lag_bytes = from->lag_bytes;
+        copy->lag_us = from->lag_us;
+    }
+}
+
+static void take_scheduler(const struct stored_scheduler *row, void *userdata)
+{
+    struct shared_facts *facts = userdata;
+    struct scheduler_peer *peer = &facts->schedulers[facts->n_schedulers];
+
+    if (facts->n_schedulers == ELEMENTS(facts->schedulers))
+        return;
+    (void)snprintf(peer->name, sizeof peer->name, "%s", row->name);
+    (void)snprintf(peer->address, sizeof peer->address, "%s", row->address);
+    peer->seen_ago_us = row->seen_ago_us;
+    facts->n_schedulers++;
+}
+
+/* tell_self - and what the other clock shows */
+static int tell_self(struct engine *engine, const struct shared_self *self,
+                     struct shared_facts *facts, struct edl_error *error)
+{
+    uint64_t before_us = clock_read_us(CLOCK_REALTIME), there_us = 0;
+    int r = store_scheduler_seen(engine, self->name, self->address, &there_us, error);
+    uint64_t behind_us = clock_read_us(CLOCK_REALTIME);
+
+    if (r == 0 && there_us < before_us)
+        facts->clock_ahead_us = (int64_t)(before_us - there_us);
+    else if (r == 0 && there_us > behind_us)
+        facts->clock_ahead_us = -(int64_t)(there_us - behind_us);
+    return r;
+}
+
+static int look(struct engine *engine, const struct shared_self *self, struct shared_facts *ret,
+                struct edl_error *error)
+{
+    struct leader_facts facts = { 0 };
+    struct shared_facts found = { 0 };
+    int r = postgresql_leader(engine, &facts, error);
+
+    if (r == 0)
+        r = store_scheduler_begin(engine, error);
+    if (r == 0)
+        r = tell_self(engine, self, &found, error);
+    if (r == 0 && self->forget != NULL && self->forget[0] != '\0')
+        r = store_scheduler_forget(engine, self->forget, error);
+    if (r == 0)
+        r = store_scheduler_each(engine, take_scheduler, &found, error);
+    if (r < 0)
+        return r;
+    take_leader(&facts, &found);
+    *ret = found;
+    return 0;
+}
+
+const struct shared_database postgresql_database = {
+    .open = open_writer,
+    .lead = lead,
+    .open_reader = postgresql_open_reader,
+    .look = look,
+};

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* terms.c - how a term begins and ends in the loop
+ *
+ * The candidate brings a store that waits for its database. The state is loaded from it, while
+ * nobody else uses it. Then it is the writing thread's (far.h), and calls are served. A term that
+ * ended leaves memory as it was, for reports alone. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#include "scheduler/leadership/candidate.h"
+#include "scheduler/leadership/leadership.h"
+#include "scheduler/leadership/watch.h"
+#include "scheduler/nodes/log_hub.h"
+#include "scheduler/notices/notices.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/state.h"
+#include "scheduler/store/far/far.h"
+#include "scheduler/store/store.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+
+#define ALIVE_EVERY_US (500 * USEC_PER_MSEC)
+#define ALIVE_ACCURACY_US (20 * USEC_PER_MSEC)
+#define CLOCK_WRONG_US ((int64_t)USEC_PER_SEC)
+#define START_US (3 * USEC_PER_SEC) /* a former process of the same name ends within */
+
+/* --- what people are told --- */
+
+static void tell_status(struct leadership *leadership, const char *status)
+{
+    if (streq(leadership->status, status))
+        return;
+    (void)snprintf(leadership->status, sizeof leadership->status, "%s", status);
+    (void)sd_notifyf(0, "STATUS=%s", status);
+    log_info("scheduler %s: %s", leadership->self.name, status);
+}
+
+static void tell_ready(struct leadership *leadership)
+{
+    if (!leadership->ready)
+        (void)sd_notify(0, "READY=1");
+    leadership->ready = true;
+}
+
+/* What a candidate waits for. */
+static void tell_waiting(struct leadership *leadership)
+{
+    const struct scheduler_peer *leader = &leadership->leader;
+    char status[sizeof leadership->status];
+
+    if (leadership->why.code != 0)
+        (void)snprintf(status, sizeof status, "waits for the database: %.150s",
+                       leadership->why.text);
+    else if (leader->name[0] == '\0')
+        (void)snprintf(status, sizeof status, "waits to lead");
+    else if (streq(leader->name, leadership->self.name))
+        (void)snprintf(status, sizeof status, "waits for the end of its own term %" PRIu64,
+                       leadership->leader_term);
+    else
+        (void)snprintf(status, sizeof status, "standby of %s (term %" PRIu64 ")", leader->name,
+                       leadership->leader_term);
+    tell_status(leadership, status);
+}
+
+/* --- the database tells --- */
+
+/* Ages go by the clock of whoever leads: one that is wrong is told before it leads. */
+static void look_at_clock(struct leadership *leadership, int64_t ahead_us)
+{
+    bool is_wrong = llabs(ahead_us) > CLOCK_WRONG_US;
+
+    if (is_wrong && !leadership->clock_is_wrong)
+        log_warning("the clock of this machine is %.1f s %s that of the database: set both by NTP",
+                    (double)llabs(ahead_us) / (double)USEC_PER_SEC,
+                    ahead_us > 0 ? "ahead of" : "behind");
+    leadership->clock_is_wrong = is_wrong;
+}
+
+static void take_facts(struct leadership *leadership, const struct shared_facts *facts)
+{
+    leadership->facts = *facts;
+    leadership->facts_us = clock_read_us(CLOCK_BOOTTIME);
+    leadership->leader = facts->leader;
+    leadership->leader_term = facts->term;
+    look_at_clock(leadership, facts->clock_ahead_us);
+    leadership->n_others = 0;
+    for (size_t i = 0; i < facts->n_schedulers; i++)
+        if (!streq(facts->schedulers[i].name, leadership->self.name))
+            leadership->others[leadership->n_others++] = facts->schedulers[i];
+}
+
+static void on_told(const struct shared_facts *facts, const struct edl_error *error, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct leadership *leadership = &scheduler->leadership;
+
+    (void)error; /* the candidate and the turns tell what is wrong */
+    if (facts == NULL)
+        return;
+    take_facts(leadership, facts);
+    if (leadership->role != ROLE_LEADER)
+        tell_waiting(leadership);
+}
+
+/* --- a term begins --- */
+
+static int open_reader(void *userdata, struct engine **ret, struct edl_error *error)
+{
+    const struct scheduler *scheduler = userdata;
+
+    return scheduler->leadership.database->open_reader(scheduler->options.store, ret, error);
+}
+
+/* make_far - the near store is the far one's then */
+static int make_far(struct scheduler *scheduler, struct store *near, struct edl_error *error)
+{
+    const struct far_config config = { .writer = near,
+                                       .open_reader = open_reader,
+                                       .userdata = scheduler };
+    struct store *far;
+    int r = store_far_new(scheduler->event, &config, &far, error);
+
+    if (r < 0)
+        return r;
+    scheduler->store = far;
+    log_hub_set_store(scheduler->logs, far);
+    store_on_stored(far, scheduler_stored, scheduler);
+    state_tell_kept(scheduler);
+    return 0;
+}
+
+/* load - what is stored takes the place of what is in memory */
+static int load(struct scheduler *scheduler, struct store *near, struct edl_error *error)
+{
+    struct store *former = scheduler->store;
+    int r = state_new_run(scheduler, error);
+
+    scheduler->store = near;
+    if (r == 0)
+        r = cluster_clock_begin(&scheduler->clock, near, error);
+    if (r == 0)
+        r = state_load(scheduler, error);
+    if (r == 0)
+        r = notices_load(scheduler, error);
+    if (r == 0)
+        r = make_far(scheduler, near, error);
+    if (r < 0)
+        scheduler->store = former;
+    else
+        (void)store_free(former);
+    return r;
+}
+
+static void begin_term(struct scheduler *scheduler, const struct lead *lead)
+{
+    struct leadership *leadership = &scheduler->leadership;
+    char status[sizeof leadership->status];
+
+    leadership->role = ROLE_LEADER;
+    leadership->term = leadership->leader_term = lead->term;
+    leadership->since_wall_us = clock_read_us(CLOCK_REALTIME);
+    leadership->leader = leadership->self;
+    leadership->ends = false;
+    leadership->why = (struct edl_error){ 0 };
+    permission_stored(&leadership->permission, lead->sent_us);
+    (void)snprintf(status, sizeof status, "leads (term %" PRIu64 ")", lead->term);
+    tell_status(leadership, status);
+    scheduler_tell_state(scheduler);
+    tell_ready(leadership);
+    scheduler->committed = false;
+    (void)sd_event_source_set_time_relative(leadership->alive, ALIVE_EVERY_US);
+    (void)sd_event_source_set_enabled(leadership->alive, SD_EVENT_ON);
+    if (scheduler->degraded.on)
+        degraded_end(scheduler);
+    scheduler_begin(scheduler);
+    watch_look(leadership->watch);
+}
+
+/* A state that cannot be read is no reason to be tried for ever: it is as it is. */
+static void on_leads(const struct lead *lead, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct edl_error error = { 0 };
+    int r = load(scheduler, lead->store, &error);
+
+    if (r == 0) {
+        begin_term(scheduler, lead);
+        return;
+    }
+    (void)store_free(lead->store);
+    if (r == -ENOTCONN || r == -ESTALE || r == -EAGAIN) {
+        log_warning("term %" PRIu64 " ended while the state was loaded: %s", lead->term,
+                    error.text);
+        candidate_start(scheduler->leadership.candidate);
+        return;
+    }
+    scheduler_end(scheduler, &error);
+}
+
+/* --- waiting --- */
+
+static void on_waits(void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct leadership *leadership = &scheduler->leadership;
+
+    leadership->why = (struct edl_error){ 0 };
+    watch_look(leadership->watch);
+    tell_ready(leadership);
+}
+
+/* ends_start - whether a process that has not been ready yet is to end: somebody has to do
+ * something about it, and looks at what started it */
+static bool ends_start(const struct leadership *leadership, int code)
+{
+    uint64_t tried_us = clock_read_us(CLOCK_BOOTTIME) - leadership->began_us;
+
+    if (leadership->ready || code == -ENOTCONN || code == -EAGAIN || code == -ESTALE)
+        return false;
+    return code != -EEXIST || tried_us > START_US;
+}
+
+static void on_failed(const struct edl_error *why, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct leadership *leadership = &scheduler->leadership;
+
+    leadership->why = *why;
+    if (ends_start(leadership, why->code)) {
+        (void)log_failure(why, "cannot start");
+        scheduler->failed = true;
+        (void)sd_event_exit(scheduler->event, 1);
+        return;
+    }
+    tell_waiting(leadership);
+    if (why->code == -ENOTCONN) /* it may be away for long: whoever started us goes on */
+        tell_ready(leadership);
+}
+
+/* --- a term ends --- */
+
+static void on_alive(void *userdata, int r, uint64_t sent_us, const struct edl_error *error)
+{
+    struct scheduler *scheduler = userdata;
+
+    if (r >= 0)
+        leadership_stored(scheduler, sent_us);
+    else
+        leadership_end(scheduler, error);
+}
+
+static int on_alive_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+
+    (void)usec;
+    (void)sd_event_source_set_time_relative(source, ALIVE_EVERY_US);
+    if (scheduler->flight == NULL && scheduler->leadership.role == ROLE_LEADER)
+        store_live_probe(scheduler->store, on_alive, scheduler);
+    return 0;
+}
+
+void leadership_lost(struct scheduler *scheduler, const struct edl_error *error)
+{
+    struct leadership *leadership = &scheduler->leadership;
+
+    if (leadership->role != ROLE_LEADER)
+        return;
+    leadership->role = ROLE_AWAY;
+    leadership->ends = false;
+    leadership->leader = (struct scheduler_peer){ .name = "" };
+    leadership->why = *error;
+    (void)sd_event_source_set_enabled(leadership->alive, SD_EVENT_OFF);
+    log_warning("term %" PRIu64 " of scheduler %s has ended: %s", leadership->term,
+                leadership->self.name, error->text);
+    if (leadership->candidate == NULL) /* a test */
+        return;
+    candidate_start(leadership->candidate);
+    watch_look(leadership->watch);
+}
+
+static int on_ending(sd_event_source *source, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    struct leadership *leadership = &scheduler->leadership;
+
+    if (scheduler->flight != NULL) /* scheduler_stored comes first */
+        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    if (leadership->role == ROLE_LEADER)
+        scheduler_away(scheduler, &leadership->why);
+    return 0;
+}
+
+void leadership_end(struct scheduler *scheduler, const struct edl_error *why)
+{
+    struct leadership *leadership = &scheduler->leadership;
+
+    if (why->code == -ESTALE)
+        leadership->permission = (struct permission){ 0 };
+    if (leadership->role != ROLE_LEADER || leadership->ends)
+        return;
+    leadership->ends = true;
+    leadership->why = *why;
+    if (scheduler->flight == NULL)
+        scheduler_away(scheduler, why);
+    else if (leadership->ending != NULL)
+        (void)sd_event_source_set_enabled(leadership->ending, SD_EVENT_ONESHOT);
+}
+
+/* --- life --- */
+
+static int make_sources(struct scheduler *scheduler, struct edl_error *error)
+{
+    struct leadership *leadership = &scheduler->leadership;
+    int r = sd_event_add_time(scheduler->event, &leadership->alive, CLOCK_MONOTONIC, 0,
+                              ALIVE_ACCURACY_US, on_alive_timer, scheduler);
+
+    if (r >= 0)
+        r = sd_event_source_set_enabled(leadership->alive, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_post(scheduler->event, &leadership->ending, on_ending, scheduler);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(leadership->ending, SD_EVENT_OFF);
+    return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+int leadership_begin(struct scheduler *scheduler, struct edl_error *error)
+{
+    struct leadership *leadership = &scheduler->leadership;
+    const struct shared_self self = { leadership->self.name, leadership->self.address,
+                                      scheduler->listeners.tls.pin, NULL };
+    const struct candidate_config candidate = { .database = leadership->database,
+                                                .url = scheduler->options.store,
+                                                .self = self,
+                                                .waits = on_waits,
+                                                .failed = on_failed,
+                                                .leads = on_leads,
+                                                .userdata = scheduler };
+    const struct watch_config watch = { .database = leadership->database,
+                                        .url = scheduler->options.store,
+                                        .self = self,
+                                        .told = on_told,
+                                        .userdata = scheduler };
+    int r;
+
+    if (leadership->role == ROLE_ALONE)
+        return 0;
+    leadership->began_us = clock_read_us(CLOCK_BOOTTIME);
+    r = make_sources(scheduler, error);
+    if (r == 0)
+        r = watch_new(scheduler->event, &watch, &leadership->watch, error);
+    if (r == 0)
+        r = candidate_new(scheduler->event, &candidate, &leadership->candidate, error);
+    if (r == 0)
+        candidate_start(leadership->candidate);
+    return r;
+}
+
+void leadership_done(struct scheduler *scheduler)
+{
+    struct leadership *leadership = &scheduler->leadership;
+
+    leadership->candidate = candidate_free(leadership->candidate);
+    leadership->watch = watch_free(leadership->watch);
+    leadership->alive = sd_event_source_disable_unref(leadership->alive);
+    leadership->ending = sd_event_source_disable_unref(leadership->ending);
+}

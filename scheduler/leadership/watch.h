@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.h - a thread that asks the database each second who leads, who else is there and which
+ * copies it has, and tells it that this scheduler is there
+ *
+ * Used by: leadership. Tests: tests/unit/test_leading.c. */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "scheduler/leadership/shared_database.h"
+
+struct edl_error;
+struct watch;
+
+struct watch_config {
+    const struct shared_database *database;
+    const char *url;         /* borrowed, as those of self are */
+    struct shared_self self; /* as it is at each look */
+    /* in the loop; facts NULL: it could not be asked, error tells why */
+    void (*told)(const struct shared_facts *facts, const struct edl_error *error, void *userdata);
+    void *userdata;
+};
+
+int watch_new(sd_event *event, const struct watch_config *config, struct watch **ret,
+              struct edl_error *error);
+
+/* watch_look - at once, unless it looks */
+void watch_look(struct watch *watch);
+
+/* watch_forget - the next look lets the database forget that scheduler */
+void watch_forget(struct watch *watch, const char *name);
+
+/* watch_free - waits for nothing; accepts NULL, returns NULL */
+struct watch *watch_free(struct watch *watch);
