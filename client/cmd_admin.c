@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "client/cmd_standby.h"
 #include "client/json_read.h"
 #include "client/report.h"
 #include "client/server.h"
@@ -142,26 +143,33 @@ static int run(const struct invocation *invocation)
     char *const *args = invocation->arguments.args;
     struct edl_error error = { 0 };
 
-    if (streq(args[0], "backup"))
+    if (streq(args[0], "backup") && invocation->arguments.n_args == 2)
         return backup(options, args[1]);
-    if (streq(args[0], "restore"))
+    if (streq(args[0], "restore") && invocation->arguments.n_args == 2)
         return restore(options, args[1]);
+    if (streq(args[0], "standby"))
+        return standby_run(invocation);
     (void)edl_error_set(&error, -EINVAL, "there is no `edl admin %s`", args[0]);
-    (void)edl_error_remedy(&error, "edl admin backup FILE, or edl admin restore FILE");
+    (void)edl_error_remedy(&error, "edl admin backup FILE, restore FILE, or standby add NAME");
     return report_error(&error);
 }
 
 const struct verb verb_admin = {
     .name = "admin",
-    .usage = "backup FILE | restore FILE --state-dir DIR",
-    .summary = "Back up the scheduler's database, or restore it",
+    .usage =
+        "backup FILE | restore FILE --state-dir DIR | standby add NAME | standby remove NAME | "
+        "standby list",
+    .summary = "Back up the scheduler's database, restore it, or share it with a standby",
     .details = "`backup` asks the scheduler, which goes on working, and writes FILE here (mode "
                "0600).\n`restore` runs on the scheduler's machine while the scheduler is stopped; "
                "the former\ndatabase is kept aside. Jobs that were submitted after the backup are "
                "forgotten, and their\nprocesses are stopped. Tokens, users and nodes that were "
-               "removed since stay so, as far as the\nformer database tells.",
+               "removed since stay so, as far as the\nformer database tells.\n"
+               "`standby add` prints the line that makes another machine a standby of this "
+               "scheduler. The state\nof both is in a database that they share "
+               "(edl-scheduler(8), --store). `standby remove` forgets one\nthat is no more.",
     VERB_OPTIONS(admin_options, struct admin_options),
     .min_args = 2,
-    .max_args = 2,
+    .max_args = 3,
     .run = run,
 };

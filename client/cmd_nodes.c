@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "client/cmd_standby.h"
 #include "client/json_read.h"
 #include "client/node_view.h"
 #include "client/server.h"
@@ -81,32 +82,24 @@ static void print_reasons(json_t *nodes)
 }
 
 /* fetch - one node as an object, or {"nodes": [...]} */
-static int fetch(const struct invocation *invocation, json_t **ret)
+static int fetch(const struct invocation *invocation, struct server *server, json_t **ret)
 {
     const struct option_words *given = &invocation->arguments;
-    struct server server;
-    int status = server_open(invocation->common, &server);
+    _cleanup_free_ char *name = NULL;
 
-    if (status != STATUS_OK)
-        return status;
-    if (given->n_args == 1) {
-        _cleanup_free_ char *name = text_url_segment(given->args[0]);
-
-        status = server_get(&server, ret, "/nodes/%s", name);
-    } else {
-        status = server_list(&server, "/nodes?limit=1000", "nodes", ret);
-    }
-    server_clear(&server);
-    return status;
+    if (given->n_args != 1)
+        return server_list(server, "/nodes?limit=1000", "nodes", ret);
+    name = text_url_segment(given->args[0]);
+    return server_get(server, ret, "/nodes/%s", name);
 }
 
-static int run(const struct invocation *invocation)
+static int show(const struct invocation *invocation, struct server *server)
 {
     static const char *const headers[] = { "NODE",    "STATE",  "ADDRESS", "CPU",  "GRANTED",
                                            "FOREIGN", "MEMORY", "GRANTED", "GPUS", "PROCESSES",
                                            "REPORT",  "LABELS", NULL };
     _cleanup_json_ json_t *answer = NULL;
-    int status = fetch(invocation, &answer);
+    int status = fetch(invocation, server, &answer);
 
     if (status != STATUS_OK)
         return status;
@@ -127,13 +120,31 @@ static int run(const struct invocation *invocation)
     print_reasons(nodes);
     if (one)
         node_view_print(answer);
+    else
+        schedulers_print(server);
     return STATUS_OK;
+}
+
+static int run(const struct invocation *invocation)
+{
+    struct server server;
+    int status = server_open(invocation->common, &server);
+
+    if (status != STATUS_OK)
+        return status;
+    status = show(invocation, &server);
+    server_clear(&server);
+    return status;
 }
 
 const struct verb verb_nodes = {
     .name = "nodes",
     .usage = "[NODE]",
     .summary = "List the machines, their offers and grants; all about one",
+    .details =
+        "Several schedulers may share a database. Then lines below the table tell which of them "
+        "leads, and how\nlong ago the others were heard of. They tell the copies of the database "
+        "as well.",
     .max_args = 1,
     .run = run,
 };

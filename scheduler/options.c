@@ -416,8 +416,7 @@ static const struct option_row rows[] = {
     { "keep-free", "BYTES", "that workspaces leave free on the disk of DIR", option_bytes,
       OPTION_LIVE, AT(workspaces.reserve_bytes), BYTES },
     { "join-standby", "URL",
-      "with --token and --ca-pin: make DIR that of a standby, and end; the line\n"
-      "that edl admin standby add prints",
+      "with --token and --ca-pin: make DIR that of a standby, and end\n(edl admin standby add)",
       set_address, OPTION_ONCE, AT(join_standby) },
     { "token", NULL, NULL, set_text, OPTION_ONCE, AT(token) },
     { "ca-pin", NULL, NULL, set_text, OPTION_ONCE, AT(ca_pin) },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schedulers.c - the schedulers of a cluster: who leads, who waits, the copies of their database;
- * the line with which another one comes in
+/* schedulers.c - the schedulers of a cluster: the leader, the standbys, the copies of their
+ * database; the line with which another one comes in
  *
  * A line has a token that is good once, as the line of a node has. It is kept as one of a node
- * whose name no node can have. What it brings is all that a scheduler holds besides the database:
+ * whose name no node can have. It brings all that a scheduler holds besides the database:
  * the authority's key and the tokens of the state directory. */
 #include "scheduler/api/api.h"
 
@@ -26,7 +26,7 @@
 #define SILENT_US (5 * USEC_PER_SEC) /* each tells the database once a second */
 #define STANDBY_TOKEN_US (900 * USEC_PER_SEC)
 
-/* --- who there is --- */
+/* --- the list --- */
 
 static json_t *peer_json(const struct scheduler_peer *peer, const char *role)
 {

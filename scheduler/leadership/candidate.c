@@ -38,7 +38,7 @@ try {
     char url[STORE_URL_MAX], name[SCHEDULER_NAME_MAX + 1], address[SCHEDULER_ADDRESS_MAX];
     char authority[AUTHORITY_BYTES];
     atomic_bool give_up;
-    /* what comes of it */
+    /* the result */
     struct store *store; /* owned */
     uint64_t term, sent_us;
     int r;

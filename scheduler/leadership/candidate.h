@@ -14,7 +14,7 @@
 struct candidate;
 struct edl_error;
 
-/* What it has when it leads; store is the callee's. */
+/* The result of a candidacy; store is the callee's. */
 struct lead {
     struct store *store;
     uint64_t term;

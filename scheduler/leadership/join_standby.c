@@ -108,7 +108,7 @@ static int fetch(const struct scheduler_options *options, json_t **ret, struct e
 
 /* --- the state directory --- */
 
-/* Who looks for it finds it; nothing reads it. */
+/* For a person who looks for it: nothing reads it. */
 static void keep_aside(const struct scheduler_options *options)
 {
     char path[STATE_PATH_MAX], aside[STATE_PATH_MAX + 8];
@@ -188,7 +188,7 @@ static int fill(const struct scheduler_options *options, json_t **ret, struct ed
     return r;
 }
 
-/* --- what is next --- */
+/* --- the next step --- */
 
 static int write_conf(const char *store, const char *name, struct edl_error *error)
 {

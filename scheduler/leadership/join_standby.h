@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* join_standby.h - makes a state directory that of a standby: the line of `edl admin standby add`
  *
- * Asks the scheduler that made the line, over TLS with its authority's pin, for what a scheduler
- * holds besides the database, and keeps that with mode 0600. What was there is kept aside. Blocks;
+ * Over TLS with the pin of the authority it asks the scheduler that made the line. Of the answer it
+ * keeps the files of a scheduler, mode 0600. Files that were there are kept aside. Blocks;
  * used by: main.c, no scheduler runs. Tests: tests/integration/402-standby-line.sh. */
 #pragma once
 

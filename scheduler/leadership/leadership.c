@@ -19,7 +19,7 @@
 #include "shared/macro.h"
 
 /* A report that tells of a higher term ends a term so often at most: the database is asked then,
- * and what it says counts for so long. */
+ * and its answer counts for so long. */
 #define WORD_COUNTS_EVERY_US (60 * USEC_PER_SEC)
 
 const char *leadership_role_to_string(enum leadership_role role)
@@ -61,7 +61,7 @@ void leadership_stored(struct scheduler *scheduler, uint64_t sent_us)
         permission_stored(&scheduler->leadership.permission, sent_us);
 }
 
-/* --- what is answered --- */
+/* --- calls that are answered --- */
 
 bool leadership_knows_state(const struct scheduler *scheduler)
 {
@@ -157,7 +157,7 @@ bool leadership_hear(struct scheduler *scheduler, struct http_request *request, 
     return leadership_serves(scheduler, request, http_request_route(request));
 }
 
-/* --- what is told --- */
+/* --- answers --- */
 
 json_t *leadership_add(const struct scheduler *scheduler, json_t *object)
 {

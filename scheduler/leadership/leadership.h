@@ -52,7 +52,7 @@ struct leadership {
     struct permission permission;
     uint64_t ended_by_word_us; /* boot time; a report told of a higher term, and this one ended */
     bool ends;                 /* it did so while a turn was in flight: the term ends behind that */
-    struct shared_facts facts; /* the newest; what the members above tell is of them */
+    struct shared_facts facts; /* the newest; the members above are made of them */
     uint64_t facts_us;         /* boot time; 0: there are none, or the database is away */
     struct edl_error why;      /* the last failure of the candidate; code 0: it waits */
     uint64_t began_us;         /* boot time of this process' first try */

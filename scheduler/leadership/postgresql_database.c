@@ -71,7 +71,7 @@ static void take_scheduler(const struct stored_scheduler *row, void *userdata)
     facts->n_schedulers++;
 }
 
-/* tell_self - and what the other clock shows */
+/* tell_self - compares the clocks on the way */
 static int tell_self(struct engine *engine, const struct shared_self *self,
                      struct shared_facts *facts, struct edl_error *error)
 {

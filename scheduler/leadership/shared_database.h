@@ -32,7 +32,7 @@ struct shared_copy {
     uint64_t lag_bytes, lag_us;
 };
 
-/* What the database tells whoever asks. */
+/* The answer of the database to a watch. */
 struct shared_facts {
     struct scheduler_peer leader; /* name "": nobody has led yet */
     uint64_t term, since_wall_us;
@@ -45,7 +45,7 @@ struct shared_facts {
     size_t n_copies;
 };
 
-/* Who asks to lead. */
+/* The scheduler that asks. */
 struct shared_self {
     const char *name, *address, *authority; /* authority: the cluster's, "" unknown */
     const char *forget; /* of a look: a scheduler that is no more; NULL, "": none */

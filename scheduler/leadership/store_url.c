@@ -51,7 +51,7 @@ static void add_query(char *ret, size_t *used, const char *query)
 }
 
 /* find_at - the @ behind the user. A password with a / or a ? in it, which no engine takes, is one
- * for people all the same: what stands behind its : is no port then. */
+ * for people all the same: no port stands behind its : then. */
 static const char *find_at(const char *begin)
 {
     const char *at = memrchr(begin, '@', strcspn(begin, "/?"));

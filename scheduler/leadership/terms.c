@@ -30,7 +30,7 @@
 #define CLOCK_WRONG_US ((int64_t)USEC_PER_SEC)
 #define START_US (3 * USEC_PER_SEC) /* a former process of the same name ends within */
 
-/* --- what people are told --- */
+/* --- the status --- */
 
 static void tell_status(struct leadership *leadership, const char *status)
 {
@@ -48,7 +48,7 @@ static void tell_ready(struct leadership *leadership)
     leadership->ready = true;
 }
 
-/* What a candidate waits for. */
+/* A candidate waits for one of these. */
 static void tell_waiting(struct leadership *leadership)
 {
     const struct scheduler_peer *leader = &leadership->leader;
@@ -70,7 +70,7 @@ static void tell_waiting(struct leadership *leadership)
 
 /* --- the database tells --- */
 
-/* Ages go by the clock of whoever leads: one that is wrong is told before it leads. */
+/* Ages go by the clock of the leader: a wrong one is told before its machine leads. */
 static void look_at_clock(struct leadership *leadership, int64_t ahead_us)
 {
     bool is_wrong = llabs(ahead_us) > CLOCK_WRONG_US;
@@ -135,7 +135,7 @@ static int make_far(struct scheduler *scheduler, struct store *near, struct edl_
     return 0;
 }
 
-/* load - what is stored takes the place of what is in memory */
+/* load - the stored state takes the place of the one in memory */
 static int load(struct scheduler *scheduler, struct store *near, struct edl_error *error)
 {
     struct store *former = scheduler->store;
@@ -179,7 +179,7 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
     if (scheduler->degraded.on)
         degraded_end(scheduler);
     scheduler_begin(scheduler);
-    watch_look(leadership->watch);
+    watch_ask(leadership->watch);
 }
 
 /* A state that cannot be read is no reason to be tried for ever: it is as it is. */
@@ -211,12 +211,12 @@ static void on_waits(void *userdata)
     struct leadership *leadership = &scheduler->leadership;
 
     leadership->why = (struct edl_error){ 0 };
-    watch_look(leadership->watch);
+    watch_ask(leadership->watch);
     tell_ready(leadership);
 }
 
 /* ends_start - whether a process that has not been ready yet is to end: somebody has to do
- * something about it, and looks at what started it */
+ * something about it, and sees it at the service that does not start */
 static bool ends_start(const struct leadership *leadership, int code)
 {
     uint64_t tried_us = clock_read_us(CLOCK_BOOTTIME) - leadership->began_us;
@@ -239,7 +239,7 @@ static void on_failed(const struct edl_error *why, void *userdata)
         return;
     }
     tell_waiting(leadership);
-    if (why->code == -ENOTCONN) /* it may be away for long: whoever started us goes on */
+    if (why->code == -ENOTCONN) /* it may be away for long, and the boot goes on */
         tell_ready(leadership);
 }
 
@@ -282,7 +282,7 @@ void leadership_lost(struct scheduler *scheduler, const struct edl_error *error)
     if (leadership->candidate == NULL) /* a test */
         return;
     candidate_start(leadership->candidate);
-    watch_look(leadership->watch);
+    watch_ask(leadership->watch);
 }
 
 static int on_ending(sd_event_source *source, void *userdata)

@@ -71,7 +71,7 @@ static void done(struct worker_job *job)
     free(look);
 }
 
-void watch_look(struct watch *watch)
+void watch_ask(struct watch *watch)
 {
     const struct watch_config *config = &watch->config;
     struct look *look;
@@ -95,7 +95,7 @@ void watch_look(struct watch *watch)
 void watch_forget(struct watch *watch, const char *name)
 {
     (void)snprintf(watch->forget, sizeof watch->forget, "%s", name);
-    watch_look(watch);
+    watch_ask(watch);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -104,7 +104,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)usec;
     (void)sd_event_source_set_time_relative(source, EVERY_US);
-    watch_look(watch);
+    watch_ask(watch);
     return 0;
 }
 

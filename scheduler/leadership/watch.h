@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.h - a thread that asks the database each second who leads, who else is there and which
- * copies it has, and tells it that this scheduler is there
+/* watch.h - a thread that asks the database each second for its leader, its schedulers and its
+ * copies
+ *
+ * It also tells the database that this scheduler is there.
  *
  * Used by: leadership. Tests: tests/unit/test_leading.c. */
 #pragma once
@@ -24,8 +26,8 @@ struct watch_config {
 int watch_new(sd_event *event, const struct watch_config *config, struct watch **ret,
               struct edl_error *error);
 
-/* watch_look - at once, unless it looks */
-void watch_look(struct watch *watch);
+/* watch_ask - at once, unless it looks */
+void watch_ask(struct watch *watch);
 
 /* watch_forget - the next look lets the database forget that scheduler */
 void watch_forget(struct watch *watch, const char *name);

@@ -22,7 +22,7 @@ static struct prepared *prepare(struct engine *engine, const char *text, struct 
     return statement;
 }
 
-/* finish - r is what came of it */
+/* finish - r: the result so far */
 static int finish(struct engine *engine, struct prepared *statement, int r, struct edl_error *error)
 {
     if (r < 0)

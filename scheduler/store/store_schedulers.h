@@ -30,7 +30,7 @@ int store_scheduler_make(struct store *store, struct edl_error *error);
  * one has it */
 int store_scheduler_name(struct store *store, const char *name, struct edl_error *error);
 
-/* store_scheduler_seen - a scheduler is there, now. ret_wall_us: what the database calls now */
+/* store_scheduler_seen - a scheduler is there, now. ret_wall_us: now, by the database's clock */
 int store_scheduler_seen(struct engine *engine, const char *name, const char *address,
                          uint64_t *ret_wall_us, struct edl_error *error);
 

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Two schedulers on one PostgreSQL: the second one comes in by its line, waits, says who leads, takes over from one that is killed and
+# from one that is stopped, which is none any more when it goes on. A name that is there and a database of another cluster are refused;
+# no password is told.
+# Takes 15 s: what was stopped has to be missed, and a name that is taken is asked for again for 3 s
+set -eu
+. "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
+. "$EDL_SOURCE_DIR/tests/lib/postgresql.sh"
+
+postgresql_start p
+postgresql_database p edl
+postgresql_sql p edl "CREATE ROLE edl SUPERUSER LOGIN PASSWORD 'verysecret'" >/dev/null
+url=postgresql://edl:verysecret@/edl?host=$postgresql_dir/p
+
+scheduler() { # NAME PATTERN OPTION...
+    local name=$1 pattern=$2
+    shift 2
+    begin "$name" "$pattern" edl-scheduler --conf '' --state-dir "$work/state-$name" --listen https://127.0.0.1:0 --store "$url" \
+        --scheduler-name "$name" "$@"
+}
+address() { cat "$work/state-$1/address"; }
+ask() { # NAME PATH CURL-OPTION...: as an admin
+    local name=$1 path=$2
+    shift 2
+    curl -sS --max-time 20 --cacert "$work/state-a/ca.pem" -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" "$@" "$(address "$name")$path"
+}
+role_is() { ask "$1" /healthz 2>/dev/null | holds --arg role "$2" '.role == $role'; }
+knows() { ask "$1" /schedulers | holds '.schedulers[1].role == "standby"'; } # another one
+edl_at() { # NAME WORD...
+    EDL_SERVER=$(address "$1") EDL_CA=$work/state-a/ca.pem EDL_TOKEN_FILE=$work/state-a/admin-token edl "${@:2}"
+}
+submit() { edl_at "$1" submit --name "$2" -- true >/dev/null; }
+
+scheduler a 'leads (term 1)'
+a=$pid
+submit a first
+
+# the line for the second one: good once, and what it brings is for its owner alone
+line=$(edl_at a admin standby add b 2>/dev/null)
+# shellcheck disable=SC2086
+$line --conf '' --state-dir "$work/state-b" >"$work/joined" || fail "the line: $line"
+cmp "$work/state-a/ca.key" "$work/state-b/ca.key"
+cmp "$work/state-a/admin-token" "$work/state-b/admin-token"
+[ "$(stat -c %a "$work/state-b/ca.key" "$work/state-b/admin-token" | sort -u)" = 600 ] || fail 'others can read it'
+grep -q 'wants a password' "$work/joined" || fail 'nothing says that the database wants one'
+# shellcheck disable=SC2086
+if $line --conf '' --state-dir "$work/state-c" 2>"$work/err"; then fail 'the line was good twice'; fi
+grep -q 'used already' "$work/err" || fail "$(cat "$work/err")"
+
+scheduler b 'standby of a (term 1)'
+b=$pid
+await 120 'a knows of b' knows a
+edl_at a nodes | grep -q 'b standby' || fail "$(edl_at a nodes)"
+ask b /jobs -D "$work/headers" -o "$work/answer"
+grep -q '^HTTP[^ ]* 503' "$work/headers" || fail "a standby answers: $(cat "$work/headers")"
+grep -qi "^EDL-Leader: $(address a)" "$work/headers" || fail "who leads? $(cat "$work/headers")"
+ask b /metrics | grep -qx 'edl_scheduler_role{role="standby"} 1' || fail 'its figures'
+
+# a name that is there, and the database of another cluster
+if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-x" --listen 127.0.0.1:0 --store "$url" --scheduler-name b 2>"$work/err"; then
+    fail 'two schedulers have one name'
+fi
+grep -q 'is called b.*--scheduler-name' "$work/err" || fail "$(cat "$work/err")"
+if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-y" --listen https://127.0.0.1:0 --store "$url" --scheduler-name y 2>"$work/err"; then
+    fail 'a database of another cluster was used'
+fi
+grep -q 'another cluster' "$work/err" || fail "$(cat "$work/err")"
+
+# killed: the other one leads, and knows all that was told
+end_hard() { kill -KILL "$1" && wait "$1" 2>/dev/null || true; }
+submit a second
+unset "begun[$a]"
+end_hard "$a"
+await 120 'b leads' role_is b leader
+edl_at b ps --all >"$work/ps"
+grep -q first "$work/ps" && grep -q second "$work/ps" || fail "what was told is not there: $(cat "$work/ps")"
+
+# stopped: it is deposed, and when it goes on it takes no order any more
+scheduler a 'standby of b'
+kill -STOP "$b"
+await 120 'a leads' role_is a leader
+submit a third
+kill -CONT "$b"
+await 120 'b waits' grep -q 'term 2 of scheduler b has ended' "$work/b.log"
+! role_is b leader || fail 'two lead'
+[ "$(ask b /jobs -o "$work/answer" -w '%{http_code}')" = 503 ] || fail "who was deposed answers: $(cat "$work/answer")"
+[ "$(ask a '/jobs?state=all' | jq '.jobs | length')" = 3 ] || fail 'what was told is not there'
+
+if grep -rq verysecret "$work"/*.log "$work/joined" "$work/err" "$work/state-b"; then fail 'a password was told'; fi
