@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_admin.c - `edl admin backup` and `edl admin restore`: the scheduler's database
+/* cmd_admin.c - `edl admin backup`, `restore` and `migrate`: the scheduler's database
  *
- * A backup comes over the API and is kept where the command runs. A restore is done on the
+ * A backup comes over the API and is kept where the command runs. The others are done on the
  * scheduler's own machine by its program, which alone knows its database. */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 
 #include "client/cmd_standby.h"
 #include "client/json_read.h"
+#include "client/program_beside.h"
 #include "client/report.h"
 #include "client/server.h"
 #include "client/text.h"
@@ -21,14 +22,22 @@
 
 #define BACKUP_TIMEOUT_US (3600 * USEC_PER_SEC)
 
+#define DEFAULT_STATE_DIR "/var/lib/edl/scheduler"
+
 struct admin_options {
     struct common_options common;
-    const char *state_dir;
+    const char *state_dir, *to, *from, *former;
 };
 
 static const struct option_row admin_options[] = {
-    { "state-dir", "DIR", "restore: the scheduler's state directory", option_text,
+    { "state-dir", "DIR", "restore, migrate: the scheduler's state directory", option_text,
       OPTION_FIELD(struct admin_options, state_dir) },
+    { "to", "URL", "migrate: postgresql://[USER@][HOST]/DATABASE, or sqlite:DIR", option_text,
+      OPTION_FIELD(struct admin_options, to) },
+    { "from", "URL", "migrate to sqlite: the database now (default: store of scheduler.conf)",
+      option_text, OPTION_FIELD(struct admin_options, from) },
+    { "former", "FILE", "restore, begin-epoch: a later backup, for rights revoked since",
+      option_text, OPTION_FIELD(struct admin_options, former) },
 };
 
 /* --- backup --- */
@@ -110,66 +119,133 @@ static int backup(const struct admin_options *options, const char *path)
     return status;
 }
 
-/* --- restore --- */
+/* --- restore and migrate: on the scheduler's machine, by its program --- */
 
-/* Becomes edl-scheduler, which lies beside this program; returns only when it cannot. */
-static int restore(const struct admin_options *options, const char *path)
+#define ARGS_MAX 16
+
+struct scheduler_args {
+    const char *words[ARGS_MAX]; /* ends with NULL */
+    size_t n;
+};
+
+/* add - an option and its value; NULL: it is a flag */
+static void add(struct scheduler_args *args, const char *option, const char *value)
 {
-    _cleanup_free_ char *self = xcalloc(1, 4096);
-    _cleanup_free_ char *program = NULL;
-    struct edl_error error = { 0 };
-    ssize_t n = readlink("/proc/self/exe", self, 4095);
-    char *slash = n > 0 ? strrchr(self, '/') : NULL;
+    args->words[args->n++] = option;
+    if (value != NULL)
+        args->words[args->n++] = value;
+}
 
-    if (options->state_dir == NULL) {
-        (void)edl_error_set(&error, -EINVAL, "--state-dir is missing");
-        (void)edl_error_remedy(&error, "edl admin restore %s --state-dir /var/lib/edl/scheduler",
-                               path);
-        return report_error(&error);
-    }
-    if (slash != NULL)
-        *slash = '\0';
-    program = text_format("%s/edl-scheduler", slash != NULL ? self : ".");
-    (void)execl(program, "edl-scheduler", "--state-dir", options->state_dir, "--restore", path,
-                (char *)NULL);
-    (void)edl_error_errno(&error, -errno, "starting %s", program);
+/* become_scheduler - the program beside this one; returns only when it cannot */
+static int become_scheduler(const struct scheduler_args *args)
+{
+    struct edl_error error = { 0 };
+
+    (void)program_become(args->words, "edl-scheduler", &error);
     (void)edl_error_remedy(&error, "run this on the scheduler's machine");
     return report_error(&error);
 }
+
+static int missing(const char *option, const char *example)
+{
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, -EINVAL, "%s is missing", option);
+    (void)edl_error_remedy(&error, "%s", example);
+    return report_error(&error);
+}
+
+static int restore(const struct admin_options *options, const char *path)
+{
+    struct scheduler_args args = { .words = { "edl-scheduler" }, .n = 1 };
+    _cleanup_free_ char *example =
+        text_format("edl admin restore %s --state-dir " DEFAULT_STATE_DIR, path);
+
+    if (options->state_dir == NULL)
+        return missing("--state-dir", example);
+    add(&args, "--state-dir", options->state_dir);
+    add(&args, "--restore", path);
+    if (options->former != NULL)
+        add(&args, "--former", options->former);
+    return become_scheduler(&args);
+}
+
+static int migrate(const struct admin_options *options, const char *path)
+{
+    struct scheduler_args args = { .words = { "edl-scheduler" }, .n = 1 };
+
+    (void)path;
+    if (options->to == NULL)
+        return missing("--to", "edl admin migrate --to postgresql:///edl, or --to sqlite:DIR");
+    add(&args, "--state-dir", options->state_dir != NULL ? options->state_dir : DEFAULT_STATE_DIR);
+    add(&args, "--migrate", options->to);
+    if (options->from != NULL)
+        add(&args, "--store", options->from);
+    if (options->common.json)
+        add(&args, "--json", NULL);
+    return become_scheduler(&args);
+}
+
+static int begin_epoch(const struct admin_options *options, const char *path)
+{
+    struct scheduler_args args = { .words = { "edl-scheduler" }, .n = 1 };
+
+    (void)path;
+    add(&args, "--state-dir", options->state_dir != NULL ? options->state_dir : DEFAULT_STATE_DIR);
+    add(&args, "--begin-epoch", NULL);
+    if (options->former != NULL)
+        add(&args, "--former", options->former);
+    return become_scheduler(&args);
+}
+
+static const struct action {
+    const char *name, *argument; /* argument NULL: it has none */
+    int (*run)(const struct admin_options *options, const char *argument);
+} actions[] = {
+    { "backup", "FILE", backup },
+    { "restore", "FILE", restore },
+    { "migrate", NULL, migrate },
+    { "begin-epoch", NULL, begin_epoch },
+};
 
 static int run(const struct invocation *invocation)
 {
     const struct admin_options *options = invocation->options;
     char *const *args = invocation->arguments.args;
+    size_t n = invocation->arguments.n_args;
     struct edl_error error = { 0 };
 
-    if (streq(args[0], "backup") && invocation->arguments.n_args == 2)
-        return backup(options, args[1]);
-    if (streq(args[0], "restore") && invocation->arguments.n_args == 2)
-        return restore(options, args[1]);
-    if (streq(args[0], "standby"))
+    if (streq(args[0], "standby") && n >= 2)
         return standby_run(invocation);
-    (void)edl_error_set(&error, -EINVAL, "there is no `edl admin %s`", args[0]);
-    (void)edl_error_remedy(&error, "edl admin backup FILE, restore FILE, or standby add NAME");
+    for (size_t i = 0; i < ELEMENTS(actions); i++)
+        if (streq(args[0], actions[i].name) && n == (actions[i].argument != NULL ? 2 : 1))
+            return actions[i].run(options, n == 2 ? args[1] : NULL);
+    (void)edl_error_set(&error, -EINVAL, "there is no `edl admin %s%s`", args[0],
+                        n == 2 ? " ..." : "");
+    (void)edl_error_remedy(&error, "edl admin backup FILE, restore FILE, migrate --to URL,"
+                                   " begin-epoch, or standby add NAME");
     return report_error(&error);
 }
 
 const struct verb verb_admin = {
     .name = "admin",
-    .usage =
-        "backup FILE | restore FILE --state-dir DIR | standby add NAME | standby remove NAME | "
-        "standby list",
-    .summary = "Back up the scheduler's database, restore it, or share it with a standby",
+    .usage = "backup FILE | restore FILE --state-dir DIR | migrate --to URL [--state-dir DIR] |"
+             " begin-epoch | standby add NAME | standby remove NAME | standby list",
+    .summary = "Back up the scheduler's database, restore it, move it, or share it with a standby",
     .details = "`backup` asks the scheduler, which goes on working, and writes FILE here (mode "
                "0600).\n`restore` runs on the scheduler's machine while the scheduler is stopped; "
                "the former\ndatabase is kept aside. Jobs that were submitted after the backup are "
                "forgotten, and their\nprocesses are stopped. Tokens, users and nodes that were "
-               "removed since stay so, as far as the\nformer database tells.\n"
+               "removed since stay so, as far as the\nformer database tells.\n`migrate` copies all "
+               "of the state to another engine, while the scheduler is stopped:\n"
+               "--to postgresql:///edl, and back with --to sqlite:DIR. The source is not changed.\n"
+               "`begin-epoch` comes after the database was put back to an earlier moment by other"
+               " means: numbers\nthat were given since are not given again.\n"
                "`standby add` prints the line that makes another machine a standby of this "
                "scheduler. The state\nof both is in a database that they share "
                "(edl-scheduler(8), --store). `standby remove` forgets one\nthat is no more.",
     VERB_OPTIONS(admin_options, struct admin_options),
-    .min_args = 2,
+    .min_args = 1,
     .max_args = 3,
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "scheduler/leadership/join_standby.h"
+#include "scheduler/migrate_command.h"
 #include "scheduler/restore_backup.h"
 #include "scheduler/scheduler.h"
 #include "shared/error.h"
@@ -109,10 +110,12 @@ int main(int argc, char **argv)
     }
     if (done)
         return EXIT_SUCCESS;
-    if (options.restore_file[0] != '\0')
+    if (options.restore_file[0] != '\0' || options.begin_epoch)
         return restore(&options);
     if (options.join_standby[0] != '\0')
         return join(&options);
+    if (options.migrate_to[0] != '\0')
+        return migrate_command(&options);
     tell_gone(&options);
     if (scheduler_new(&options, &scheduler, &error) < 0) {
         (void)log_failure(&error, "cannot start");

@@ -422,6 +422,14 @@ static const struct option_row rows[] = {
     { "ca-pin", NULL, NULL, set_text, OPTION_ONCE, AT(ca_pin) },
     { "restore", "FILE", "put a backup in the place of the database, and end", option_path,
       OPTION_ONCE, AT(restore_file) },
+    { "migrate", "TO", "copy the state to postgresql://... or back to sqlite:DIR, and end",
+      option_path, OPTION_ONCE, AT(migrate_to) },
+    { "begin-epoch", NULL,
+      "after the database was put back to an earlier moment: numbers go on,\nand end", option_flag,
+      OPTION_ONCE, AT(begin_epoch) },
+    { "former", "FILE", "of --restore, --begin-epoch: a later backup, for rights revoked since",
+      option_path, OPTION_ONCE, AT(former) },
+    { "json", .kind = option_flag, .use = OPTION_ONCE, AT(json) }, /* of --migrate, for `edl` */
 };
 _Static_assert(ELEMENTS(rows) <= SETTINGS_MAX, "each has its text in scheduler_options");
 
@@ -446,6 +454,9 @@ static int finish(struct scheduler_options *options, struct edl_error *error)
         (void)edl_error_set(error, -EINVAL, "--state-dir is missing");
         return edl_error_remedy(error, "for example --state-dir /var/lib/edl/scheduler");
     }
+    if (options->begin_epoch && options->store[0] == '\0' && options->restore_file[0] == '\0')
+        (void)snprintf(options->restore_file, sizeof options->restore_file, "%s/edl.db",
+                       options->state_dir);
     if (options->n_listen == 0)
         options->listen[options->n_listen++] =
             (struct listen_spec){ .address = "127.0.0.1", .port = 7010 };

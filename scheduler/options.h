@@ -38,6 +38,10 @@ struct scheduler_options {
     const struct shared_database *database;      /* of `store`; NULL: PostgreSQL */
     char scheduler_name[SCHEDULER_NAME_MAX + 1]; /* among those of one database; "": the host's */
     char address[SCHEDULER_ADDRESS_MAX];         /* how others reach this one; "": as it listens */
+    char migrate_to[4096]; /* the same: to copy the state there; it may have a password in it */
+    bool json;             /* what is told of that */
+    bool begin_epoch;      /* the same: the database was put back to an earlier moment */
+    char former[4096];     /* what it was before: a backup of later; "": none */
     struct listen_spec listen[LISTEN_MAX];
     size_t n_listen;
     char names[SERVER_NAMES_MAX][SERVER_NAME_BYTES]; /* names by which nodes reach this machine */

@@ -25,7 +25,9 @@
 #include "scheduler/cluster_clock.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/scheduler_away.h"
+#include "scheduler/migrate.h"
 #include "scheduler/options.h"
+#include "scheduler/restore_shared.h"
 #include "scheduler/state.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
@@ -36,7 +38,7 @@
 
 #define MARK "restoring"
 #define EPOCH_FILE "epoch"
-#define COPY "edl.db.new"
+#define COPY RESTORE_COPY
 #define COPY_BYTES (1 << 20)
 
 static const char *const suffixes[] = { "", "-wal", "-shm" }; /* of a database's files */
@@ -52,7 +54,7 @@ static void path_of(const struct scheduler_options *options, const char *name, c
     state_path(options, whole, ret);
 }
 
-static void remove_copy(const struct scheduler_options *options)
+void restore_remove_copy(const struct scheduler_options *options)
 {
     char path[STATE_PATH_MAX];
 
@@ -127,11 +129,11 @@ static int copy_file(const struct scheduler_options *options, const char *from, 
 }
 
 /* A database that was set aside may have a log beside it, which is part of it. */
-static int make_copy(const struct scheduler_options *options, struct edl_error *error)
+int restore_make_copy(const struct scheduler_options *options, struct edl_error *error)
 {
     int r = 0;
 
-    remove_copy(options);
+    restore_remove_copy(options);
     for (size_t i = 0; r == 0 && i < 2; i++) {
         char from[STATE_PATH_MAX + 8], to[STATE_PATH_MAX];
 
@@ -338,17 +340,20 @@ static int find_former(const struct scheduler_options *options, char *ret, struc
 
 /* That nobody knows what was revoked is no reason to have no scheduler: people are told. */
 static int revoke_since(const struct scheduler_options *options, const char *copy,
-                        struct restored *ret, struct epoch_known *ret_known,
-                        struct edl_error *error)
+                        const char *known_former, struct restored *ret,
+                        struct epoch_known *ret_known, struct edl_error *error)
 {
     char former[STATE_PATH_MAX];
-    int r = find_former(options, former, error);
+    int r = 0;
 
+    if (known_former != NULL)
+        (void)snprintf(former, sizeof former, "%s", known_former);
+    else
+        r = find_former(options, former, error);
     if (r < 0)
         return r;
     if (former[0] == '\0') {
-        (void)edl_error_set(&ret->unknown, -ENOENT, "there is no former database in %s",
-                            options->state_dir);
+        (void)edl_error_set(&ret->unknown, -ENOENT, "no former database is known");
         return 0;
     }
     if (store_revoke(copy, former, clock_instant().wall_us, note_revoked, ret, ret_known,
@@ -373,8 +378,8 @@ static int migrate_copy(const char *path, struct edl_error *error)
 }
 
 /* The copy becomes a database of the newest schema and a new epoch, in one closed file. */
-static int prepare_copy(const struct scheduler_options *options, struct restored *ret,
-                        struct edl_error *error)
+int restore_prepare_copy(const struct scheduler_options *options, const char *known_former,
+                         struct restored *ret, struct edl_error *error)
 {
     const struct cluster_config config = { .policy = options->policy,
                                            .max_load_permille = options->max_load_permille,
@@ -390,7 +395,7 @@ static int prepare_copy(const struct scheduler_options *options, struct restored
     path_of(options, COPY, "-wal", log);
     r = migrate_copy(path, error);
     if (r == 0)
-        r = revoke_since(options, path, ret, &former, error);
+        r = revoke_since(options, path, known_former, ret, &former, error);
     if (r == 0)
         r = store_open(path, &store, error);
     if (r < 0)
@@ -406,8 +411,7 @@ static int prepare_copy(const struct scheduler_options *options, struct restored
 
 /* --- in place --- */
 
-/* A name that nothing has yet. */
-static void name_aside(const struct scheduler_options *options, char *ret)
+void restore_name_aside(const struct scheduler_options *options, char *ret)
 {
     char stamp[40] = "", name[56];
     time_t now = time(NULL);
@@ -435,7 +439,7 @@ static int swap(const struct scheduler_options *options, struct restored *ret,
         return r;
     (void)snprintf(aside, sizeof aside, "%s", ret->aside); /* of the restore that was broken off */
     if (aside[0] == '\0')
-        name_aside(options, aside);
+        restore_name_aside(options, aside);
     if (access(path, F_OK) == 0)
         (void)snprintf(ret->aside, sizeof ret->aside, "%s", aside);
     r = set_mark(options, aside, error);
@@ -456,23 +460,26 @@ static int swap(const struct scheduler_options *options, struct restored *ret,
 int restore_backup(const struct scheduler_options *options, struct restored *ret,
                    struct edl_error *error)
 {
+    const char *former = options->former[0] != '\0' ? options->former : NULL;
     _cleanup_close_ int lock = state_lock(options, error);
     int r;
 
     if (lock < 0)
         return lock;
-    r = make_copy(options, error);
+    if (options->store[0] != '\0')
+        return restore_shared(options, ret, error);
+    r = restore_make_copy(options, error);
     if (r == 0)
-        r = prepare_copy(options, ret, error);
+        r = restore_prepare_copy(options, former, ret, error);
     if (r < 0) {
-        remove_copy(options);
+        restore_remove_copy(options);
         return r;
     }
     r = swap(options, ret, error);
     return r;
 }
 
-int restore_check(const struct scheduler_options *options, struct edl_error *error)
+int restore_unfinished(const struct scheduler_options *options, struct edl_error *error)
 {
     char path[STATE_PATH_MAX];
 
@@ -482,4 +489,11 @@ int restore_check(const struct scheduler_options *options, struct edl_error *err
     (void)edl_error_set(error, -EINVAL, "a restore of %s was broken off", options->state_dir);
     return edl_error_remedy(error, "do it again: edl admin restore FILE --state-dir %s",
                             options->state_dir);
+}
+
+int restore_check(const struct scheduler_options *options, struct edl_error *error)
+{
+    int r = restore_unfinished(options, error);
+
+    return r == 0 ? migrate_check(options, error) : r;
 }

@@ -34,5 +34,21 @@ int restore_backup(const struct scheduler_options *options, struct restored *ret
 
 void restored_clear(struct restored *restored);
 
-/* restore_check - -EINVAL with remedy when a restore was broken off */
+/* RESTORE_COPY - the file of the state directory in which the next database is made.
+ * restore_make_copy - it is options.restore_file. restore_prepare_copy - checked, of the newest
+ * schema and of a new epoch, without what `former` knows to be revoked since; "": nobody knows it;
+ * NULL: it is found in the state directory */
+#define RESTORE_COPY "edl.db.new"
+int restore_make_copy(const struct scheduler_options *options, struct edl_error *error);
+int restore_prepare_copy(const struct scheduler_options *options, const char *former,
+                         struct restored *ret, struct edl_error *error);
+void restore_remove_copy(const struct scheduler_options *options);
+
+/* restore_unfinished - -EINVAL with remedy when a restore was broken off. restore_check - so, and
+ * when the state was moved elsewhere (migrate.h): a scheduler does not start then */
+int restore_unfinished(const struct scheduler_options *options, struct edl_error *error);
 int restore_check(const struct scheduler_options *options, struct edl_error *error);
+
+/* restore_name_aside - a name for a database that is set aside, which nothing has yet; ret has room
+ * for STATE_PATH_MAX */
+void restore_name_aside(const struct scheduler_options *options, char *ret);

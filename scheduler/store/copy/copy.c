@@ -153,7 +153,7 @@ static int compare_schemas(const struct copy_schema *a, const struct copy_schema
                            const struct copy_wishes *wishes, struct edl_error *error)
 {
     if (a->version != b->version)
-        return edl_error_set(error, -EINVAL, "%s has schema %d, and what is to be copied has %d",
+        return edl_error_set(error, -EINVAL, "%s has schema %d, and the source has %d",
                              wishes->where, b->version, a->version);
     for (size_t i = 0; i < MAX_OF(a->n, b->n); i++) {
         const struct copy_schema *more = i >= a->n ? b : a;
@@ -251,14 +251,19 @@ static void add_canonical(struct passing *passing, const char *line, size_t size
 static int pass(const char *line, size_t size, void *userdata, struct edl_error *error)
 {
     struct passing *passing = userdata;
+    const struct copy_wishes *wishes = passing->wishes;
 
     if (passing->has_real)
         add_canonical(passing, line, size);
     else
         content_hash_add(passing->hash, line, size);
-    if (++passing->rows % ROWS_BETWEEN_WORDS == 0 && passing->wishes->progress != NULL)
-        passing->wishes->progress(passing->table->name, passing->to != NULL ? "copied" : "compared",
-                                  passing->rows, passing->all, passing->wishes->userdata);
+    if (++passing->rows % ROWS_BETWEEN_WORDS == 0) {
+        if (wishes->progress != NULL)
+            wishes->progress(passing->table->name, passing->to != NULL ? "copied" : "compared",
+                             passing->rows, passing->all, wishes->userdata);
+        if (wishes->give_up != NULL && atomic_load(wishes->give_up))
+            return edl_error_set(error, -ECANCELED, "nobody waits for the copy any more");
+    }
     return passing->to != NULL ? passing->to->calls->write(passing->to, line, size, error) : 0;
 }
 
@@ -348,6 +353,8 @@ static int copy_tables(struct copy_place *from, struct copy_place *to,
     }
     for (size_t i = 0; r == 0 && i < schema->n; i++)
         r = check_table(to, &schema->tables[i], wishes, &ret->tables[i], error);
+    if (r == 0 && wishes->also != NULL)
+        r = to->calls->run(to, wishes->also, error);
     ret->mended = from->mended;
     return r == 0 ? to->calls->commit(to, error) : r;
 }

@@ -2,13 +2,15 @@
 /* copy.h - all rows of one database into another, of the same engine or not
  *
  * A place is a database that is copied from, or into. Each engine makes them
- * (sqlite/sqlite_copy.h). The schemas of the places list tables and columns, and both have to say
- * the same. All rows are read back and compared before they are committed: a copy is there as a
- * whole or not at all.
+ * (sqlite/sqlite_copy.h,
+ * postgresql/postgresql_copy.h). The schemas of the places list tables and columns, and both have
+ * to say the same. All rows are read back and compared before they are committed: a copy is there
+ * as a whole or not at all.
  *
  * Used by: scheduler/migrate.c. Tests: tests/unit/test_copy.c, tests/integration/272-migrate.sh. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,6 +98,7 @@ void copy_sum_done(struct copy_sum *sum);
 
 struct copy_wishes {
     bool replace;      /* the rows that the target has go; else it has to have none */
+    const char *also;  /* a statement of the same transaction; NULL: none */
     const char *where; /* what people call the target, for errors */
     const char *clear; /* a remedy: how to have an empty one */
     /* now and then; doing: "copied" or "compared"; all: of this table. NULL: nobody wants to know
@@ -103,6 +106,8 @@ struct copy_wishes {
     void (*progress)(const char *table, const char *doing, uint64_t rows, uint64_t all,
                      void *userdata);
     void *userdata;
+    const atomic_bool
+        *give_up; /* looked at now and then: -ECANCELED. NULL: it is done to the end */
 };
 
 /* copy_all - every row; committed when it returns 0, and else the target is as it was

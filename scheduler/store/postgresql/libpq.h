@@ -30,6 +30,8 @@ struct edl_error;
     XX(PQfinish)                                                                                   \
     XX(PQflush)                                                                                    \
     XX(PQfname)                                                                                    \
+    XX(PQfreemem)                                                                                  \
+    XX(PQgetCopyData)                                                                              \
     XX(PQgetisnull)                                                                                \
     XX(PQgetResult)                                                                                \
     XX(PQgetvalue)                                                                                 \
@@ -37,6 +39,8 @@ struct edl_error;
     XX(PQisBusy)                                                                                   \
     XX(PQntuples)                                                                                  \
     XX(PQpipelineSync)                                                                             \
+    XX(PQputCopyData)                                                                              \
+    XX(PQputCopyEnd)                                                                               \
     XX(PQresultErrorField)                                                                         \
     XX(PQresultStatus)                                                                             \
     XX(PQsendFlushRequest)                                                                         \

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* migrate.h - the state goes from one engine to the other (edl-scheduler --migrate)
+ *
+ * Every table as a whole, so numbers, epochs, tokens and rights are what they were. The source is
+ * read and never changed; the target has all of it or nothing.
+ *
+ * Tests: tests/integration/272-migrate.sh. */
+#pragma once
+
+#include <stdint.h>
+
+#include "scheduler/store/copy/copy.h"
+
+struct edl_error;
+struct scheduler_options;
+
+struct migrated {
+    char from[4096], to[4096]; /* for people: no password is in them */
+    char conf[4200];           /* the line of scheduler.conf from now on */
+    char aside[4096];          /* a database that the target had of an earlier time; "": none */
+    int64_t jobs, nodes;
+    struct copy_sum sum;
+    uint64_t took_us;
+};
+
+/* migrate - from the place where the state is to options.migrate_to: a URL of PostgreSQL (from the
+ * database of options.state_dir) or sqlite:DIR (from options.store). No scheduler may use either.
+ * wishes: of them progress alone. Errors: -EEXIST a scheduler runs, or the target is not
+ * empty; -EINVAL, EDL_ECORRUPT, -ENOSPC, -EACCES, -ENOTCONN. The caller clears ret in any case. */
+int migrate(const struct scheduler_options *options, const struct copy_wishes *wishes,
+            struct migrated *ret, struct edl_error *error);
+void migrated_clear(struct migrated *migrated);
+
+/* migrate_become_owner - root becomes the account of the directory, where that is another one */
+int migrate_become_owner(const char *state_dir, struct edl_error *error);
+
+/* migrate_check - -EINVAL with remedy when the database of the state directory was copied into
+ * another engine: what happened since is there, and not here */
+int migrate_check(const struct scheduler_options *options, struct edl_error *error);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* migrate_command.c - what edl-scheduler --migrate tells people and scripts */
+#include "scheduler/migrate_command.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scheduler/leadership/store_url.h"
+#include "scheduler/migrate.h"
+#include "scheduler/options.h"
+#include "shared/clock.h"
+#include "shared/error.h"
+#include "shared/macro.h"
+
+#define BETWEEN_WORDS_US (2 * USEC_PER_SEC)
+
+/* On stderr, so that what is printed at the end can be read by a script. */
+static void tell_progress(const char *table, const char *doing, uint64_t rows, uint64_t all,
+                          void *userdata)
+{
+    uint64_t *told_us = userdata;
+    uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
+
+    if (now_us - *told_us < BETWEEN_WORDS_US)
+        return;
+    *told_us = now_us;
+    (void)fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " %s\n", table, rows, all, doing);
+}
+
+static void print_json(const struct migrated *migrated)
+{
+    json_t *tables = json_array();
+    json_t *object;
+
+    for (size_t i = 0; i < migrated->sum.n; i++) {
+        const struct copy_table_sum *table = &migrated->sum.tables[i];
+
+        (void)json_array_append_new(tables,
+                                    json_pack("{s:s,s:I,s:s}", "table", table->name, "rows",
+                                              (json_int_t)table->rows, "sha256", table->digest));
+    }
+    object = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:f,s:s,s:o}", "from", migrated->from, "to",
+                       migrated->to, "jobs", (json_int_t)migrated->jobs, "nodes",
+                       (json_int_t)migrated->nodes, "rows", (json_int_t)migrated->sum.rows,
+                       "mended", (json_int_t)migrated->sum.mended, "seconds",
+                       (double)migrated->took_us / (double)USEC_PER_SEC, "conf", migrated->conf,
+                       "tables", tables);
+    if (migrated->aside[0] != '\0')
+        (void)json_object_set_new(object, "aside", json_string(migrated->aside));
+    (void)json_dumpf(object, stdout, JSON_INDENT(2));
+    (void)putchar('\n');
+    json_decref(object);
+}
+
+static void print(const struct scheduler_options *options, const struct migrated *migrated)
+{
+    for (size_t i = 0; i < migrated->sum.n; i++)
+        if (migrated->sum.tables[i].rows > 0)
+            (void)printf("%-20s %10" PRIu64 " rows  %.16s\n", migrated->sum.tables[i].name,
+                         migrated->sum.tables[i].rows, migrated->sum.tables[i].digest);
+    (void)printf("%" PRId64 " job%s and %" PRId64 " node%s, %" PRIu64 " row%s in %.1f s; each table"
+                 " has the same rows in %s and %s\n",
+                 migrated->jobs, PLURAL(migrated->jobs), migrated->nodes, PLURAL(migrated->nodes),
+                 migrated->sum.rows, PLURAL(migrated->sum.rows),
+                 (double)migrated->took_us / (double)USEC_PER_SEC, migrated->from, migrated->to);
+    if (migrated->sum.mended > 0)
+        (void)printf("texts that were not UTF-8: %" PRIu64
+                     "; U+FFFD stands for their wrong bytes\n",
+                     migrated->sum.mended);
+    if (migrated->aside[0] != '\0')
+        (void)printf("the database of before is %s\n", migrated->aside);
+    (void)printf("now write into /etc/edl/scheduler.conf:  %s\n", migrated->conf);
+    if (store_url_has_password(options->migrate_to))
+        (void)printf("and the password into ~/.pgpass of the scheduler's account, see"
+                     " edl-scheduler(8)\n");
+}
+
+int migrate_command(const struct scheduler_options *options)
+{
+    struct migrated migrated = { 0 };
+    struct edl_error error = { 0 };
+    uint64_t told_us = clock_read_us(CLOCK_BOOTTIME);
+    const struct copy_wishes wishes = { .progress = tell_progress, .userdata = &told_us };
+    int r = migrate(options, &wishes, &migrated, &error);
+
+    if (r < 0)
+        (void)fprintf(stderr, "edl-scheduler: %s%s%s\n", error.text,
+                      error.remedy[0] != '\0' ? "; " : "", error.remedy);
+    else if (options->json)
+        print_json(&migrated);
+    else
+        print(options, &migrated);
+    migrated_clear(&migrated);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# A database that schedulers share is put back to an earlier moment: by edl admin restore from a file, and by other means with
+# edl admin begin-epoch behind them. No number is given twice, removed rights stay removed, and the term goes on.
+# Takes 6 s: makes a server of PostgreSQL, and migrates and restores twice
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/daemons.sh"
+. "$EDL_SOURCE_DIR/tests/lib/postgresql.sh"
+state=$work/scheduler
+export EDL_TOKEN_FILE=$state/admin-token EDL_SERVER
+run_scheduler() {
+    begin scheduler "policy" edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0
+    EDL_SERVER=http://$(sed 's,^http://,,' "$state/address")
+}
+shared() { timeout 120 edl-scheduler --conf '' --state-dir "$state" --store "$url" "$@" >"$work/out" 2>"$work/err" || fail "$*: $(cat "$work/err")"; }
+sql() { postgresql_sql a edl "$@"; }
+first_job() { sed -n 's/^new jobs are numbered from \([0-9]*\) on$/\1/p' "$work/out"; }
+
+run_scheduler
+edl user add ann --role user >/dev/null
+gone=$(edl token create --user ann --note gone --json | jq -r .id)
+edl submit --name first -- true >/dev/null 2>&1
+edl admin backup "$work/backup"
+edl token remove "$gone" >/dev/null
+edl submit --name later -- true >/dev/null 2>&1
+end "$pid"
+postgresql_start a
+postgresql_database a edl
+url=$(postgresql_url a edl)
+edl admin migrate --to "$url" --state-dir "$state" >/dev/null || fail 'not migrated'
+sql 'UPDATE leader SET term = 7' >/dev/null
+newest=$(sql 'SELECT max(revision) FROM event')
+
+# the file takes the place of the rows; what the database knew to be removed stays so
+shared --restore "$work/backup"
+grep -qx 'restored 1 job and 0 nodes' "$work/out" || fail "$(cat "$work/out")"
+grep -qx 'revoked since the backup, and still so: 1' "$work/out" || fail "a removed token is not told: $(cat "$work/out")"
+[ "$(sql 'SELECT count(*) FROM token')" = 0 ] || fail 'a removed token is back'
+[ "$(sql 'SELECT name FROM job')" = first ] || fail "jobs: $(sql 'SELECT name FROM job')"
+[ "$(sql 'SELECT term > 7 FROM leader')" = t ] || fail 'a term may be given twice'
+first=$(first_job)
+[ "$first" -ge 1000 ] || fail "the number of a job may be given twice: $first"
+aside=$(sed -n 's/^the former database is //p' "$work/out")
+[ "$(sqlite3 -readonly "$aside" 'SELECT count(*) FROM job')" = 2 ] || fail "the former database is not $aside"
+
+# by the tools of the database: nobody knows what was removed, and a later backup does
+shared --begin-epoch
+grep -q 'rights that were revoked since the backup are valid again' "$work/err" || fail "no warning: $(cat "$work/err")"
+[ "$(first_job)" -gt "$first" ] || fail 'the number of a job may be given twice'
+[ "$(sql 'SELECT count(*) FROM epoch')" = 2 ] || fail 'there is no new epoch'
+sql "INSERT INTO token (id, hash, \"user\", note, created_wall_us, expires_wall_us) VALUES ($gone, 'h', 'ann', 'gone', 1, 0)" >/dev/null
+shared --begin-epoch --former "$aside"
+grep -qx 'revoked since the backup, and still so: 1' "$work/out" || fail "a removed token is not told: $(cat "$work/out")"
+[ "$(sql 'SELECT count(*) FROM token')" = 0 ] || fail 'a removed token is back'
+
+# it goes on behind all of them
+edl admin migrate --to "sqlite:$state" --from "$url" >/dev/null || fail 'not back'
+first=$(first_job)
+run_scheduler
+[ "$(edl submit --name next --json -- true 2>/dev/null | jq .id)" = "$first" ] || fail 'jobs are not numbered as it says'
+end "$pid"
+[ "$(sqlite3 -readonly "$state/edl.db" 'SELECT max(revision) FROM event')" -gt "$newest" ] || fail 'the number of an event was given twice'
+
+# by one statement of the command line, and where the state is in a file, too
+edl admin begin-epoch --state-dir "$state" >"$work/out" || fail 'no epoch begun'
+[ "$(first_job)" -gt "$first" ] || fail "jobs are numbered from $(first_job)"
