@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "scheduler/api/api.h"
+#include "scheduler/api/backup_copy.h"
 #include "scheduler/accounts/auth.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
@@ -29,6 +30,7 @@ struct backup_job {
     struct scheduler *scheduler; /* borrowed */
     struct held *held;           /* owned: who asked */
     struct store_backup *copy;   /* owned */
+    struct backup_copy *shared;  /* owned: the same of a database that schedulers share */
     sd_event_source *step;       /* owned */
     char path[STATE_PATH_MAX];
 };
@@ -36,6 +38,7 @@ struct backup_job {
 static void job_free(struct backup_job *job)
 {
     job->scheduler->backup = NULL;
+    (void)backup_copy_free(job->shared); /* which may call on_copied */
     (void)sd_event_source_disable_unref(job->step);
     (void)store_backup_free(job->copy);
     (void)unlink(job->path);
@@ -90,7 +93,8 @@ static int on_step(sd_event_source *source, void *userdata)
 
     (void)source;
     if (request != NULL && r == 0)
-        r = store_backup_step(job->copy, STEP_PAGES, &error);
+        r = job->shared != NULL ? backup_copy_result(job->shared, &error)
+                                : store_backup_step(job->copy, STEP_PAGES, &error);
     if (r > 0)
         return 0;
     job->copy = store_backup_free(job->copy);
@@ -104,6 +108,25 @@ static int on_step(sd_event_source *source, void *userdata)
     return 0;
 }
 
+/* It is sent from the loop, as one of the state directory is. */
+static void on_copied(void *userdata)
+{
+    const struct backup_job *job = userdata;
+
+    (void)sd_event_source_set_enabled(job->step, SD_EVENT_ON);
+}
+
+/* begin_copy - until it has a copy, of either kind, nothing of it is sent */
+static int begin_copy(struct backup_job *job, struct edl_error *error)
+{
+    struct scheduler *scheduler = job->scheduler;
+
+    if (scheduler->options.store[0] == '\0')
+        return store_backup_new(scheduler->store, job->path, &job->copy, error);
+    return backup_copy_new(scheduler->event, scheduler->options.store, job->path, on_copied, job,
+                           &job->shared, error);
+}
+
 static int begin(struct scheduler *scheduler, struct http_request *request, struct edl_error *error)
 {
     struct backup_job *job = xcalloc(1, sizeof *job);
@@ -112,10 +135,12 @@ static int begin(struct scheduler *scheduler, struct http_request *request, stru
     job->scheduler = scheduler;
     state_path(&scheduler->options, "backup.new", job->path);
     (void)unlink(job->path); /* of a run that was killed */
-    r = store_backup_new(scheduler->store, job->path, &job->copy, error);
-    if (r == 0)
-        r = sd_event_add_defer(scheduler->event, &job->step, on_step, job);
+    r = sd_event_add_defer(scheduler->event, &job->step, on_step, job);
     if (r >= 0)
+        r = sd_event_source_set_enabled(job->step, SD_EVENT_OFF);
+    if (r >= 0)
+        r = begin_copy(job, error);
+    if (r >= 0 && job->copy != NULL)
         r = sd_event_source_set_enabled(job->step, SD_EVENT_ON);
     if (r < 0) {
         if (error->code == 0)
