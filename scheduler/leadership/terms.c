@@ -16,6 +16,8 @@
 #include "scheduler/leadership/watch.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/notices/notices.h"
+#include "scheduler/calls/answered_keys.h"
+#include "scheduler/calls/asking.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/far/far.h"
@@ -110,21 +112,15 @@ static void on_told(const struct shared_facts *facts, const struct edl_error *er
 
 /* --- a term begins --- */
 
-static int open_reader(void *userdata, struct engine **ret, struct edl_error *error)
-{
-    const struct scheduler *scheduler = userdata;
-
-    return scheduler->leadership.database->open_reader(scheduler->options.store, ret, error);
-}
-
 /* make_far - the near store is the far one's then */
 static int make_far(struct scheduler *scheduler, struct store *near, struct edl_error *error)
 {
-    const struct far_config config = { .writer = near,
-                                       .open_reader = open_reader,
-                                       .userdata = scheduler };
+    const struct far_config config = { .writer = near };
     struct store *far;
-    int r = store_far_new(scheduler->event, &config, &far, error);
+    int r = answered_keys_load(&scheduler->answered, near, error);
+
+    if (r == 0)
+        r = store_far_new(scheduler->event, &config, &far, error);
 
     if (r < 0)
         return r;
@@ -179,6 +175,7 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
     if (scheduler->degraded.on)
         degraded_end(scheduler);
     scheduler_begin(scheduler);
+    askings_go_on(scheduler);
     watch_ask(leadership->watch);
 }
 
