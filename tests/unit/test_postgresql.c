@@ -284,6 +284,36 @@ TEST(test_a_transaction_that_failed_is_not_committed)
     (void)store_free(store);
 }
 
+/* The last thing before the commit is a run, and its statement is used again. */
+TEST(test_what_ran_last_is_committed)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    const struct engine_calls *calls;
+    struct prepared *statement;
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url);
+    store = open_it(url);
+    calls = store->engine->calls;
+    statement = prepare(store, "INSERT INTO forgotten (job_id, whole) VALUES (?1, ?2)");
+    for (int64_t i = 0; i < 6; i++) {
+        assert_int_equal(calls->begin(store->engine), 0);
+        for (int64_t k = 0; k <= i % 3; k++) { /* alone, and as arrays */
+            store_bind_i64(statement, 1, 10 * i + k);
+            store_bind_i64(statement, 2, 0);
+            assert_int_equal(calls->run(statement), 0);
+        }
+        if (i < 3)
+            assert_int_equal(commit_of(store), 0);
+        else
+            calls->rollback(store->engine);
+    }
+    assert_int_equal(engine_number(store->engine, "SELECT count(*) FROM forgotten"), 6);
+    (void)calls->finish(statement);
+    (void)store_free(store);
+}
+
 /* Runs that go as arrays come to the same as one by one. */
 TEST(test_runs_of_a_transaction_are_as_one_by_one)
 {

@@ -437,6 +437,8 @@ static int commit(struct engine *engine)
 
     if (postgresql->connection == NULL)
         return postgresql->kept.code;
+    if (postgresql_send_waiting(postgresql) == -ENOTCONN)
+        return -ENOTCONN; /* after any other error the Sync is due all the same */
     return end_transaction(postgresql, clock_read_us(CLOCK_MONOTONIC) + POSTGRESQL_COMMIT_LIMIT_US,
                            NULL);
 }
