@@ -52,7 +52,7 @@ struct far {
     struct far_reads *reads; /* owned: far_reads.c */
 };
 
-/* far_of - of a far store; NULL: it is near */
+/* far_of - of a far store; NULL: it is near, or NULL */
 struct far *far_of(const struct store *store);
 struct far *far_of_engine(struct engine *engine);
 struct far_statement *far_statement_of(struct prepared *statement);

@@ -33,7 +33,7 @@ struct far_turn {
 
 struct far *far_of(const struct store *store)
 {
-    return store->engine->calls == &far_calls ? far_of_engine(store->engine) : NULL;
+    return store != NULL && store->engine->calls == &far_calls ? far_of_engine(store->engine) : NULL;
 }
 
 /* --- in the thread --- */
@@ -249,7 +249,7 @@ void store_on_stored(struct store *store, far_stored_fn fn, void *userdata)
 
 void store_wait(struct store *store)
 {
-    struct far *far = store != NULL ? far_of(store) : NULL;
+    struct far *far = far_of(store);
 
     if (far != NULL)
         worker_wait(far->writing);
@@ -257,7 +257,7 @@ void store_wait(struct store *store)
 
 struct store *store_near(struct store *store)
 {
-    struct far *far = store != NULL ? far_of(store) : NULL;
+    struct far *far = far_of(store);
 
     return far != NULL ? far->near : store;
 }
