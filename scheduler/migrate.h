@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* migrate.h - the state goes from one engine to the other (edl-scheduler --migrate)
  *
- * Every table as a whole, so numbers, epochs, tokens and rights are what they were. The source is
+ * Every table as a whole, so numbers, epochs, tokens and rights stay the same. The source is
  * read and never changed; the target has all of it or nothing.
  *
  * Tests: tests/integration/272-migrate.sh. */
@@ -35,5 +35,5 @@ void migrated_clear(struct migrated *migrated);
 int migrate_become_owner(const char *state_dir, struct edl_error *error);
 
 /* migrate_check - -EINVAL with remedy when the database of the state directory was copied into
- * another engine: what happened since is there, and not here */
+ * another engine, which has all that happened since */
 int migrate_check(const struct scheduler_options *options, struct edl_error *error);

@@ -16,7 +16,7 @@
 
 #define BETWEEN_WORDS_US (2 * USEC_PER_SEC)
 
-/* On stderr, so that what is printed at the end can be read by a script. */
+/* On stderr: scripts read the result on stdout. */
 static void tell_progress(const char *table, const char *doing, uint64_t rows, uint64_t all,
                           void *userdata)
 {

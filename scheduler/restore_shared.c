@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restore_shared.c - a restore, or a new epoch, where schedulers share a database
  *
- *   database --copy--> edl.db.before-TIME        (what knows of rights that were revoked since)
+ *   database --copy--> edl.db.before-TIME        (knows the rights that were revoked since)
  *   FILE, or the database --copy--> edl.db.new --check, revoke, new epoch--> database
  *
  * The rules of a restore are those of SQLite, on a file of it. The database changes in the last

@@ -20,7 +20,7 @@
 
 #define ROWS_BETWEEN_WORDS 4096
 
-/* Of one engine alone: who leads on it, and which schedulers are there. */
+/* Of one engine alone: its leader and its schedulers. */
 static bool is_own(const char *table)
 {
     static const char *const own[] = { "leader", "scheduler" };

@@ -65,14 +65,14 @@ struct copy_calls {
     /* rows in the order of their key; in one state of all, as they are in this transaction */
     int (*read)(struct copy_place *place, const struct copy_table *table, copy_line_fn fn,
                 void *userdata, struct edl_error *error);
-    int (*begin)(struct copy_place *place, struct edl_error *error); /* what is written */
+    int (*begin)(struct copy_place *place, struct edl_error *error); /* a transaction for rows */
     int (*run)(struct copy_place *place, const char *sql, struct edl_error *error);
     int (*write_begin)(struct copy_place *place, const struct copy_table *table,
                        struct edl_error *error);
     int (*write)(struct copy_place *place, const char *line, size_t size, struct edl_error *error);
     int (*write_end)(struct copy_place *place, struct edl_error *error);
     int (*commit)(struct copy_place *place, struct edl_error *error);
-    void (*disconnect)(struct copy_place *place); /* what was not committed is not there */
+    void (*disconnect)(struct copy_place *place); /* rolls back without a commit */
 };
 
 struct copy_place {
@@ -99,7 +99,7 @@ void copy_sum_done(struct copy_sum *sum);
 struct copy_wishes {
     bool replace;      /* the rows that the target has go; else it has to have none */
     const char *also;  /* a statement of the same transaction; NULL: none */
-    const char *where; /* what people call the target, for errors */
+    const char *where; /* name of the target, for errors */
     const char *clear; /* a remedy: how to have an empty one */
     /* now and then; doing: "copied" or "compared"; all: of this table. NULL: nobody wants to know
      */
@@ -111,7 +111,7 @@ struct copy_wishes {
 };
 
 /* copy_all - every row; committed when it returns 0, and else the target is as it was
- * Errors: -EEXIST the target is not empty, -EINVAL another schema, EDL_ECORRUPT what is there is
- * not what was read, and those of the engines. The caller clears ret in any case. */
+ * Errors: -EEXIST the target is not empty, -EINVAL another schema, EDL_ECORRUPT the rows
+ * there are others, and those of the engines. The caller clears ret in any case. */
 int copy_all(struct copy_place *from, struct copy_place *to, const struct copy_wishes *wishes,
              struct copy_sum *ret, struct edl_error *error);

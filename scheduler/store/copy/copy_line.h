@@ -2,7 +2,7 @@
 /* copy_line.h - a row of a table as a line of text, the way from one engine to another
  *
  * The text is that of PostgreSQL's COPY: tabs between the fields, \N for NULL, a backslash before
- * what would end a field or a line. So one engine passes lines on as they are. A text has to be
+ * bytes that end a field or a line. So one engine passes lines on as they are. A text has to be
  * UTF-8 there: bytes that are none become U+FFFD when a line is made.
  *
  * Used by: copy.c, sqlite/, postgresql/. Tests: tests/unit/test_copy.c. */

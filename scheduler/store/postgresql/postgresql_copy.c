@@ -53,7 +53,7 @@ static int64_t number(struct copy_place *place, const char *sql)
     return value;
 }
 
-/* --- what there is --- */
+/* --- the schema --- */
 
 static enum copy_kind kind_of(const char *type)
 {

@@ -11,7 +11,7 @@ struct edl_error;
 
 /* postgresql_copy_source - one state of all, read only; alone: no scheduler may use the database.
  * postgresql_copy_target - of the newest schema, which is made where there is none, without the
- * triggers' work. Both hold the lock of who leads while they are open, a source unless others may
+ * triggers' work. Both hold the lock of a leader while they are open, a source unless others may
  * use it.
  * -EEXIST a scheduler is connected; else as postgresql_open (postgresql.h) */
 int postgresql_copy_source(const char *url, bool alone, struct copy_place **ret,

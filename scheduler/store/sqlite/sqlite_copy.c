@@ -34,7 +34,7 @@ static int failed(struct sqlite_place *place, const char *what, struct edl_error
     return engine_error(&place->sqlite->engine, what, error);
 }
 
-/* --- what there is --- */
+/* --- the schema --- */
 
 static const struct {
     const char *type;
@@ -314,7 +314,7 @@ int sqlite_copy_target(const char *path, struct copy_place **ret, struct edl_err
                     error);
     if (r == 0)
         r = sqlite_migrate(own->sqlite, error);
-    /* what triggers sum up is copied as it is */
+    /* sums of triggers are copied as they are */
     if (r == 0)
         (void)sqlite3_db_config(own->sqlite->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     return give(own, r, ret);
