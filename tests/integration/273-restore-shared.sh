@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# A database that schedulers share is put back to an earlier moment: by edl admin restore from a file, and by other means with
-# edl admin begin-epoch behind them. No number is given twice, removed rights stay removed, and the term goes on.
-# Takes 6 s: makes a server of PostgreSQL, and migrates and restores twice
+# A database that schedulers share is backed up, and put back to an earlier moment: by edl admin restore from a file, and by other
+# means with edl admin begin-epoch behind them. No number is given twice, removed rights stay removed, and the term goes on.
+# Takes 8 s: makes a server of PostgreSQL, and migrates and restores twice
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/daemons.sh"
 . "$EDL_SOURCE_DIR/tests/lib/postgresql.sh"
 state=$work/scheduler
 export EDL_TOKEN_FILE=$state/admin-token EDL_SERVER
-run_scheduler() {
-    begin scheduler "policy" edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0
+run_scheduler() { # PATTERN OPTION...
+    begin scheduler "$1" edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 "${@:2}"
     EDL_SERVER=http://$(sed 's,^http://,,' "$state/address")
 }
 shared() { timeout 120 edl-scheduler --conf '' --state-dir "$state" --store "$url" "$@" >"$work/out" 2>"$work/err" || fail "$*: $(cat "$work/err")"; }
 sql() { postgresql_sql a edl "$@"; }
+leads() { edl ps --json >/dev/null 2>&1; }
 first_job() { sed -n 's/^new jobs are numbered from \([0-9]*\) on$/\1/p' "$work/out"; }
 
-run_scheduler
+run_scheduler policy
 edl user add ann --role user >/dev/null
 gone=$(edl token create --user ann --note gone --json | jq -r .id)
 edl submit --name first -- true >/dev/null 2>&1
@@ -51,10 +52,23 @@ shared --begin-epoch --former "$aside"
 grep -qx 'revoked since the backup, and still so: 1' "$work/out" || fail "a removed token is not told: $(cat "$work/out")"
 [ "$(sql 'SELECT count(*) FROM token')" = 0 ] || fail 'a removed token is back'
 
-# it goes on behind all of them
+# a leader numbers behind all of them. A backup beside its work has the form of every other, and goes in again
+first=$(first_job)
+run_scheduler 'listening' --store "$url"
+await 120 'it leads' leads
+[ "$(edl submit --name shared --json -- true 2>/dev/null | jq .id)" = "$first" ] || fail 'a leader does not number jobs as it says'
+edl admin backup "$work/shared" || fail 'no backup of a database that is shared'
+[ "$(sqlite3 -readonly "$work/shared" "SELECT id FROM job WHERE name = 'shared'")" = "$first" ] || fail 'the backup lacks the newest job'
+if timeout 120 edl-scheduler --conf '' --state-dir "$work/other" --store "$url" --restore "$work/shared" 2>"$work/err"; then fail 'restored under a leader'; fi
+grep -q 'a scheduler uses the database edl' "$work/err" || fail "$(cat "$work/err")"
+end "$pid"
+shared --restore "$work/shared"
+[ "$(sql "SELECT count(*) FROM job WHERE name = 'shared'")" = 1 ] || fail 'the job of the backup is not there'
+
+# in a file it goes on as well
 edl admin migrate --to "sqlite:$state" --from "$url" >/dev/null || fail 'not back'
 first=$(first_job)
-run_scheduler
+run_scheduler policy
 [ "$(edl submit --name next --json -- true 2>/dev/null | jq .id)" = "$first" ] || fail 'jobs are not numbered as it says'
 end "$pid"
 [ "$(sqlite3 -readonly "$state/edl.db" 'SELECT max(revision) FROM event')" -gt "$newest" ] || fail 'the number of an event was given twice'
