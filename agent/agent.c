@@ -414,7 +414,7 @@ void agent_on_rejected(const struct edl_error *error, void *userdata)
 static int open_link(struct agent *a, struct edl_error *error)
 {
     const struct link_config link_config = {
-        .scheduler = a->member.server,
+        .servers = &a->member.servers,
         .node = a->layout.node,
         .ca_path = a->member.ca_path,
         .join_token = a->options->token[0] != '\0' ? a->options->token : NULL,
@@ -457,7 +457,6 @@ static int open_link(struct agent *a, struct edl_error *error)
     a->sessions = sessions_new(&(struct sessions_config){ .event = a->event,
                                                           .link = a->link,
                                                           .layout = &a->layout,
-                                                          .server = a->member.server,
                                                           .ca = a->member.ca_path,
                                                           .boot_id = a->boot_id,
                                                           .by_systemd = a->by_systemd,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* beside.c - `edl-agent --join-only` where an agent runs already: it joins in that one's stead
  *
- * A node that was removed has an agent that still runs, and asks again and again. The credential is
- * all that it lacks: whoever typed the join line fetches one into the state folder, and the agent
- * finds it there at its next try. So no process is touched, and nothing has to be stopped. */
+ * A node that was removed has an agent that still runs, and asks again and again. It lacks
+ * the credential alone: the program of the join line fetches one into the state folder, and the
+ * agent finds it there at its next try. So no process is touched, and nothing has to be stopped. */
 #include "agent/beside.h"
 
 #include "agent/agent.h"
@@ -28,7 +28,7 @@ static void on_joined(void *userdata)
 static int open_link(struct agent *a, struct edl_error *error)
 {
     const struct link_config config = {
-        .scheduler = a->member.server,
+        .servers = &a->member.servers,
         .node = a->layout.node,
         .ca_path = a->member.ca_path,
         .join_token = a->options->token,

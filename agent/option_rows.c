@@ -12,8 +12,10 @@
 #define AT(member) OPTION_FIELD(struct agent_options, member)
 
 static const struct option_row rows[] = {
-    { "join", "URL", "join the cluster of this scheduler: https://host:port", option_text,
-      OPTION_AT_START, AT(join) },
+    { "join", "URL[,URL...]",
+      "join the cluster of this scheduler: https://host:port; of\n"
+      "several, one of which leads, the addresses of all",
+      option_text, OPTION_AT_START, AT(join) },
     { "token", "TOKEN", "good for one join", option_token, OPTION_ONCE, AT(token) },
     { "join-only", NULL, "end when the node has joined: the service does the rest", option_flag,
       OPTION_ONCE, AT(join_only) },
@@ -23,8 +25,8 @@ static const struct option_row rows[] = {
       AT(ca) },
     { "node", "NAME", "name of this node, unique in the cluster (default: host name)", option_text,
       OPTION_AT_START, AT(node) },
-    { "scheduler", "URL", "where the scheduler is, if not where it was joined", option_text,
-      OPTION_AT_START, AT(scheduler) },
+    { "scheduler", "URL[,URL...]", "where the scheduler is, if not where it was joined",
+      option_text, OPTION_AT_START, AT(scheduler) },
     { "join-token-file", "FILE", "file with the token, read each time the node has to join",
       option_text, OPTION_AT_START, AT(join_token_file) },
     { "state-dir", "DIR",

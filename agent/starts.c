@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* starts.c - from the core's decision to a process, through all that a start waits for */
+#include <string.h>
+
 #include "agent/agent_internal.h"
 #include "agent/core/agent_core.h"
 #include "agent/environment.h"
@@ -8,6 +10,15 @@
 #include "agent/workspace/workspaces.h"
 #include "shared/clock.h"
 #include "shared/error.h"
+
+/* local_scheduler - the one on this machine, whose socket no process may see; NULL: none */
+static const char *local_scheduler(const struct server_list *servers)
+{
+    for (size_t i = 0; i < servers->n; i++)
+        if (strncmp(servers->urls[i], "unix:", 5) == 0)
+            return servers->urls[i];
+    return NULL;
+}
 
 void agent_start_now(struct agent *a, const struct process_id *id, json_t *order)
 {
@@ -21,7 +32,7 @@ void agent_start_now(struct agent *a, const struct process_id *id, json_t *order
                                              .cpu_quota = a->now->cpu_quota,
                                              .log_max_bytes = a->now->log_max_bytes,
                                              .cgroup = a->cgroup_home,
-                                             .scheduler = a->member.server,
+                                             .scheduler = local_scheduler(&a->member.servers),
                                              .limits = { a->inventory.cpu_millicores,
                                                          a->inventory.memory_bytes, a->gpus.n,
                                                          a->now->port_first, a->now->port_last } };

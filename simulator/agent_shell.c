@@ -172,6 +172,7 @@ static void act(struct sim *sim, struct sim_node *node, const struct link_action
             break;
         case LINK_CANCEL_POLL:
         case LINK_CANCEL_MAIN:
+        case LINK_NEXT: /* it knows one here */
             break;
         case LINK_DROP_CREDENTIAL:
             node->credential = 0;

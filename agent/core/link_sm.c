@@ -22,6 +22,12 @@
 #define EAGER_TIMEOUT_US USEC_PER_SEC
 #define PATIENT_ONE_IN 16 /* tries: a slow link needs longer for a new connection */
 #define EAGER_TRY_US (250 * USEC_PER_MSEC) /* up to twice that */
+/* Between rounds in which somebody answered: thousands of nodes ask the one that is to take over.
+ */
+#define ANSWERED_PART_OF_LEASE 8
+#define NOT_STORED_ANSWERS 2 /* in a row: then another scheduler is asked as well */
+#define SEVERAL_SLOWLY 3     /* rounds in which another one answered count as one that was lost */
+#define SLOWER_MOST 3U       /* doublings of LINK_SEVERAL_TIMEOUT_US */
 
 static struct link_action *add(struct link_actions *actions, enum link_action_kind kind)
 {
@@ -48,6 +54,8 @@ uint64_t link_backoff_us(unsigned n, uint64_t most_us, uint32_t noise)
 
     return delay_us / 2 + (delay_us / 2) * (noise % 1024) / 1024;
 }
+
+static void poll_orders(struct link_sm *sm, uint64_t now_us, struct link_actions *ret);
 
 /* ---- join and report ---- */
 
@@ -99,15 +107,108 @@ static uint64_t eager_us(uint32_t noise)
     return EAGER_TRY_US + EAGER_TRY_US * (noise % 1024) / 1024;
 }
 
+/* fail - a round is over */
 static void fail(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct link_actions *ret)
 {
+    bool answered = server_round_several(&sm->round) && sm->round.silent == 0;
+    uint64_t part = answered ? ANSWERED_PART_OF_LEASE : BACKOFF_PART_OF_LEASE;
     unsigned n = sm->failures;
-    uint64_t most_us = has_lease(sm, now_us)
-                           ? MIN_OF(sm->lease_us / BACKOFF_PART_OF_LEASE, BACKOFF_MOST_US)
-                           : BACKOFF_MOST_US;
+    uint64_t most_us =
+        has_lease(sm, now_us) ? MIN_OF(sm->lease_us / part, BACKOFF_MOST_US) : BACKOFF_MOST_US;
 
     sm->failures += sm->failures < BACKOFF_DOUBLINGS;
     arm_main(sm, now_us + (sm->eager ? eager_us(noise) : link_backoff_us(n, most_us, noise)), ret);
+}
+
+static void cancel_poll(struct link_sm *sm, struct link_actions *ret)
+{
+    sm->orders_behind = 0;
+    if (sm->orders_call == 0)
+        return;
+    add(ret, LINK_CANCEL_POLL)->call = sm->orders_call;
+    sm->orders_call = 0;
+}
+
+/* forget_orders - what we know of them may be from before others got what was ours */
+static void forget_orders(struct link_sm *sm, struct link_actions *ret)
+{
+    cancel_poll(sm, ret);
+    sm->have_orders = false;
+}
+
+/* leave - another scheduler is asked; orders only once it has taken a report */
+static void leave(struct link_sm *sm, struct link_actions *ret)
+{
+    cancel_poll(sm, ret);
+    add_timer(ret, LINK_ARM_ORDERS, NEVER_US);
+    add(ret, LINK_NEXT)->server = sm->round.current;
+}
+
+static void drop_credential(struct link_sm *sm, struct link_actions *ret)
+{
+    sm->refused = false;
+    sm->joined = false;
+    add(ret, LINK_DROP_CREDENTIAL);
+    forget_orders(sm, ret);
+    add_timer(ret, LINK_ARM_ORDERS, NEVER_US);
+}
+
+/* go_home - the other one did not take it; all goes on with the one that gave the lease */
+static void go_home(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+{
+    sm->round.current = sm->home - 1;
+    sm->home = 0;
+    server_round_taken(&sm->round);
+    add(ret, LINK_NEXT)->server = sm->round.current;
+    arm_main(sm, MAX_OF(now_us, sm->home_at_us), ret);
+    poll_orders(sm, now_us, ret);
+}
+
+/* not_taken - a join or a report was not; the next one is asked, or there is a wait */
+static void not_taken(struct link_sm *sm, enum link_result result, uint64_t now_us, uint32_t noise,
+                      struct link_actions *ret)
+{
+    unsigned before = sm->round.current;
+    bool more;
+
+    if (sm->home != 0) {
+        go_home(sm, now_us, ret);
+        return;
+    }
+    sm->refused = sm->refused || (result == LINK_REFUSED && sm->joined);
+    more = server_round_next(&sm->round, result != LINK_FAILED);
+    if (sm->round.current != before)
+        leave(sm, ret);
+    if (more) {
+        arm_main(sm, now_us, ret);
+        return;
+    }
+    if (sm->refused)
+        drop_credential(sm, ret);
+    fail(sm, now_us, noise, ret);
+}
+
+/* ask_another - whether the one that stored nothing was deposed */
+static void ask_another(struct link_sm *sm, uint64_t now_us, struct link_actions *ret)
+{
+    unsigned home = sm->round.current;
+
+    sm->home_at_us = sm->main_at_us;
+    sm->other = server_round_other(&sm->round, sm->other);
+    sm->round.current = sm->other;
+    sm->home = home + 1;
+    add(ret, LINK_NEXT)->server = sm->round.current;
+    arm_main(sm, now_us, ret);
+}
+
+/* settle - the current one took a report: another one's poll brings nothing more */
+static void settle(struct link_sm *sm, struct link_actions *ret)
+{
+    if (sm->home != 0)
+        cancel_poll(sm, ret);
+    sm->home = 0;
+    sm->refused = false;
+    server_round_taken(&sm->round);
 }
 
 /* cut - gives up the report that is under way */
@@ -115,7 +216,7 @@ static void cut(struct link_sm *sm, uint64_t now_us, uint32_t noise, struct link
 {
     add(ret, LINK_CANCEL_MAIN)->call = sm->main_call;
     sm->main_call = 0;
-    fail(sm, now_us, noise, ret);
+    not_taken(sm, LINK_FAILED, now_us, noise, ret);
 }
 
 void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noise,
@@ -191,12 +292,17 @@ bool link_sm_all_told(const struct link_sm *sm)
 
 uint64_t link_sm_timeout_us(const struct link_sm *sm, uint64_t now_us)
 {
-    unsigned slower = sm->failures > QUICK_FAILURES ? sm->failures - QUICK_FAILURES : 0;
+    bool several = server_round_several(&sm->round);
+    unsigned lost =
+        several ? MAX_OF(sm->round.silent, sm->failures / SEVERAL_SLOWLY) : sm->failures;
+    unsigned slower = lost > QUICK_FAILURES ? lost - QUICK_FAILURES : 0;
     uint64_t limit_us = MIN_OF(sm->lease_us / TIMEOUT_PART_OF_LEASE, LINK_REPORT_TIMEOUT_US);
     uint64_t slow_us;
 
     if (sm->eager)
         return sm->eager_tries % PATIENT_ONE_IN == 0 ? LINK_CALL_TIMEOUT_US : eager_timeout_us(sm);
+    if (!has_lease(sm, now_us) && several)
+        return MIN_OF(LINK_SEVERAL_TIMEOUT_US << MIN_OF(lost, SLOWER_MOST), LINK_CALL_TIMEOUT_US);
     if (!has_lease(sm, now_us))
         return LINK_CALL_TIMEOUT_US;
     /* A new connection takes some rounds. */
@@ -212,9 +318,10 @@ void link_sm_join_answered(struct link_sm *sm, uint64_t call, enum link_result r
         return;
     sm->main_call = 0;
     if (result != LINK_TAKEN) {
-        fail(sm, now_us, noise, ret);
+        not_taken(sm, result, now_us, noise, ret);
         return;
     }
+    server_round_taken(&sm->round);
     sm->joined = true; /* failures go on counting: a credential may be given and refused in turn */
     act(sm, now_us, ret);
 }
@@ -225,7 +332,7 @@ static void poll_orders(struct link_sm *sm, uint64_t now_us, struct link_actions
 {
     struct link_action *action;
 
-    if (sm->orders_call != 0 || !sm->joined)
+    if (sm->orders_call != 0 || !sm->joined || sm->home != 0)
         return;
     if (now_us < sm->orders_not_before_us) {
         add_timer(ret, LINK_ARM_ORDERS, sm->orders_not_before_us);
@@ -239,22 +346,6 @@ static void poll_orders(struct link_sm *sm, uint64_t now_us, struct link_actions
     action->call = sm->orders_call;
     action->after = sm->version;
     action->wait_s = sm->have_orders ? LINK_ORDERS_WAIT_S : 0;
-}
-
-static void cancel_poll(struct link_sm *sm, struct link_actions *ret)
-{
-    sm->orders_behind = 0;
-    if (sm->orders_call == 0)
-        return;
-    add(ret, LINK_CANCEL_POLL)->call = sm->orders_call;
-    sm->orders_call = 0;
-}
-
-/* forget_orders - what we know of them may be from before others got what was ours */
-static void forget_orders(struct link_sm *sm, struct link_actions *ret)
-{
-    cancel_poll(sm, ret);
-    sm->have_orders = false;
 }
 
 /* notice_version - a long poll that does not bring what reports speak of is dead
@@ -327,16 +418,15 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
         return;
     sm->main_call = 0;
     sm->session = answer->session;
-    if (answer->result == LINK_REFUSED) {
-        sm->joined = false;
-        add(ret, LINK_DROP_CREDENTIAL);
-        forget_orders(sm, ret);
-        add_timer(ret, LINK_ARM_ORDERS, NEVER_US);
-    }
-    if (answer->result != LINK_TAKEN) {
-        fail(sm, now_us, noise, ret);
+    if (answer->result != LINK_TAKEN && answer->session != 0 && sm->home == 0) {
+        fail(sm, now_us, noise, ret); /* it leads, and wants the report once more */
         return;
     }
+    if (answer->result != LINK_TAKEN) {
+        not_taken(sm, answer->result, now_us, noise, ret);
+        return;
+    }
+    settle(sm, ret);
     sm->failures = 0;
     took_us = now_us - sm->sent_us;
     sm->answer_us = sm->took_us == 0 ? took_us : MIN_OF(took_us, sm->took_us);
@@ -356,11 +446,35 @@ void link_sm_report_answered(struct link_sm *sm, uint64_t call,
         sm->lease_us = answer->lease_us;
         sm->lease_end_us = MAX_OF(sm->lease_end_us, sm->sent_us + answer->lease_us);
     }
+    sm->not_stored = answer->not_stored ? sm->not_stored + 1 : 0;
+    if (sm->not_stored >= NOT_STORED_ANSWERS && server_round_several(&sm->round))
+        ask_another(sm, now_us, ret);
     if (lapsed)
         forget_orders(sm, ret);
     else
         notice_version(sm, answer, now_us, ret);
     poll_orders(sm, now_us, ret);
+}
+
+/* look_for_leader - a poll that broke off is the first sign that a scheduler is gone */
+static void look_for_leader(struct link_sm *sm, uint64_t now_us, uint32_t noise,
+                            struct link_actions *ret)
+{
+    uint64_t at_us = now_us + link_backoff_us(0, BACKOFF_MOST_US, noise);
+
+    if (server_round_several(&sm->round) && sm->home == 0 && sm->main_call == 0 &&
+        sm->failures == 0 && sm->main_at_us > at_us)
+        arm_main(sm, at_us, ret);
+}
+
+void link_sm_servers(struct link_sm *sm, uint32_t listed)
+{
+    server_round_list(&sm->round, listed);
+}
+
+void link_sm_hint(struct link_sm *sm, unsigned server)
+{
+    server_round_hint(&sm->round, server);
 }
 
 void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result result,
@@ -377,6 +491,7 @@ void link_sm_orders_answered(struct link_sm *sm, uint64_t call, enum link_result
         sm->orders_not_before_us = now_us + BACKOFF_MOST_US;
     } else if (result != LINK_TAKEN) {
         /* Reports run into the same trouble and tell it; the first one taken asks at once. */
+        look_for_leader(sm, now_us, noise, ret);
         add_timer(ret, LINK_ARM_ORDERS,
                   now_us + link_backoff_us(sm->orders_failures, BACKOFF_MOST_US, noise));
         sm->orders_failures += sm->orders_failures < BACKOFF_DOUBLINGS;

@@ -27,16 +27,32 @@
  *    not bring them.
  *  - Where hundreds of processes are told of, reports and polls are further apart, up to
  *    LINK_CROWD_MOST_US: each lists all of them, and the calls of processes are answered between.
- *  - No circle is tight: polls are spaced, repeated orders and unreadable ones wait. */
+ *  - No circle is tight: polls are spaced, repeated orders and unreadable ones wait.
+ *
+ * Of several schedulers (server_round.h) all calls go to one, until a report is not taken there:
+ *
+ *  - The next one is asked at once, and the poll is given up: its answer is of the former one. Only
+ *    when each was asked there is a wait. Lost ones make the next ones longer a third as
+ *    soon while some scheduler answers: it is more likely that one of them stands still than that
+ *    the network is slow.
+ *  - A refusal counts when each was asked: a scheduler that was deposed may not know this node yet.
+ *  - A poll that fails brings the next report forward, which finds the one that leads.
+ *  - Two answers in a row that nothing was stored: one of the others is asked as well, each time.
+ *    Where that one takes the report it is the one from then on. Else all stays as it was, and the
+ *    poll was never given up. One answer of that kind is common, while a database is slow. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/server_round.h"
+
 /* JOIN, and REPORT without a lease: four round trips of 2 s on a new connection (TCP, TLS, the
  * call), and some */
 #define LINK_CALL_TIMEOUT_US (UINT64_C(10) * 1000000)
+/* The same with several schedulers, at first */
+#define LINK_SEVERAL_TIMEOUT_US (UINT64_C(2) * 1000000)
 /* REPORT while there is a lease, at most */
 #define LINK_REPORT_TIMEOUT_US (UINT64_C(5) * 1000000)
 #define LINK_ORDERS_WAIT_S 25
@@ -51,6 +67,7 @@
 enum link_result {
     LINK_TAKEN,      /* answered with success */
     LINK_FAILED,     /* no answer, or an error of the server */
+    LINK_ELSEWHERE,  /* an answer that says that it does not lead, or that shows it */
     LINK_REFUSED,    /* 401, 403, 404: the credential (or the join token) is not accepted */
     LINK_UNREADABLE, /* answered with success, but it makes no sense */
 };
@@ -62,6 +79,7 @@ enum link_action_kind {
     LINK_CANCEL_POLL,     /* call: give it up; its answer would be ignored */
     LINK_CANCEL_MAIN,     /* call: the same, of a report */
     LINK_DROP_CREDENTIAL, /* the credential is worth nothing any more */
+    LINK_NEXT,            /* server: all calls go to that one from now on */
     LINK_ARM_MAIN,        /* at_us: link_sm_main_timer then (replaces an earlier instant) */
     LINK_ARM_ORDERS,      /* at_us: link_sm_orders_timer then; NEVER_US: not at all */
 };
@@ -72,6 +90,7 @@ struct link_action {
     uint64_t at_us;
     uint64_t after; /* version of the orders we have; 0 at first */
     unsigned wait_s;
+    unsigned server;
 };
 
 struct link_actions { /* each input function fills it anew */
@@ -103,7 +122,13 @@ struct link_sm { /* link_sm_init makes one; read only for others */
     uint64_t changes;     /* told so far */
     uint64_t reporting;   /* changes in the report in flight */
     uint64_t reported;    /* changes the scheduler has */
-    unsigned failures;
+    unsigned failures;    /* rounds in a row in which nobody took it */
+    struct server_round round;
+    bool refused;        /* by one of several, in this round */
+    unsigned not_stored; /* answers in a row that were a sign of life only */
+    unsigned home;       /* 1 + the one that gave the last of them while another one is asked */
+    uint64_t home_at_us; /* and when it is asked again */
+    unsigned other;      /* the one that was asked like that last */
     unsigned orders_failures;
     unsigned orders_behind; /* reports that spoke of other orders in a row */
     uint64_t behind_since_us;
@@ -174,6 +199,12 @@ bool link_sm_renew_away(struct link_sm *sm, uint64_t now_us, uint64_t *ret_sent_
  * main timer ends it), and the next one comes 250 to 500 ms later */
 void link_sm_eager(struct link_sm *sm, bool eager, uint64_t now_us, uint32_t noise,
                    struct link_actions *ret);
+
+/* link_sm_servers - which schedulers there are: a bit for each, below SERVER_ROUND_MAX. Without it
+ * there is one, with the number 0. The one that is asked stays. link_sm_hint - the answer that is
+ * handed in next names the one that leads */
+void link_sm_servers(struct link_sm *sm, uint32_t listed);
+void link_sm_hint(struct link_sm *sm, unsigned server);
 
 /* link_sm_all_told - does the scheduler know of every change? */
 bool link_sm_all_told(const struct link_sm *sm);

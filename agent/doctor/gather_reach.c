@@ -42,6 +42,15 @@ static void take_clock(const struct http_probe *probe, struct clock_facts *ret)
     ret->offset_us = (int64_t)probe->middle_us - (int64_t)(probe->date_us + USEC_PER_SEC / 2);
 }
 
+/* use_server - what was found out of another one does not count */
+static void use_server(struct reach_facts *ret, const char *url)
+{
+    copy(ret->server, sizeof ret->server, url);
+    ret->tls = strncmp(url, "https://", 8) == 0;
+    ret->orders_status = 0;
+    ret->orders_text[0] = '\0';
+}
+
 static void ask_version(struct doctor_facts *all)
 {
     struct reach_facts *ret = &all->reach;
@@ -89,6 +98,19 @@ static void ask_orders(const char *state_dir, struct reach_facts *ret)
     explicit_bzero(credential, strlen(credential));
 }
 
+/* ask - one of the schedulers; true: it is the one that leads, or the only one that matters */
+static bool ask(const char *state_dir, struct doctor_facts *all)
+{
+    struct reach_facts *ret = &all->reach;
+
+    ask_version(all);
+    if (ret->stage != HTTP_STAGE_DONE)
+        return false;
+    if (ret->joined && ret->node[0] != '\0')
+        ask_orders(state_dir, ret);
+    return ret->orders_status != 503;
+}
+
 void gather_reach(const struct doctor_context *context, struct doctor_facts *all)
 {
     const struct agent_options *options = context->options;
@@ -97,16 +119,15 @@ void gather_reach(const struct doctor_context *context, struct doctor_facts *all
 
     if (membership_look(options, options->state_dir, &member, &ret->joined, &ret->member_fault) < 0)
         return;
-    copy(ret->server, sizeof ret->server, member.server);
+    use_server(ret, member.server != NULL ? member.server : "");
     copy(ret->node, sizeof ret->node, member.node);
     copy(ret->ca_path, sizeof ret->ca_path, member.ca_path);
-    membership_done(&member);
-    ret->tls = strncmp(ret->server, "https://", 8) == 0;
     if (ret->ca_path[0] != '\0')
         read_authority(ret);
-    if (ret->server[0] == '\0' || ret->ca_fault.code != 0)
-        return;
-    ask_version(all);
-    if (ret->stage == HTTP_STAGE_DONE && ret->joined && ret->node[0] != '\0')
-        ask_orders(options->state_dir, ret);
+    for (size_t i = 0; ret->ca_fault.code == 0 && i < member.servers.n; i++) {
+        use_server(ret, member.servers.urls[i]);
+        if (ask(options->state_dir, all))
+            break;
+    }
+    membership_done(&member);
 }

@@ -56,6 +56,7 @@ int client_files_keep(const struct agent_options *options, const struct membersh
     _cleanup_free_ char *ca_path = NULL;
     _cleanup_free_ char *ca = NULL;
     _cleanup_free_ char *conf = NULL;
+    _cleanup_free_ char *servers = NULL;
     int of_conf, of_ca;
     int r = 0;
 
@@ -66,7 +67,8 @@ int client_files_keep(const struct agent_options *options, const struct membersh
         return r;
     ca_path = text_format("%.*s/ca.pem", (int)(slash - path), path);
     ca = text_format(MARK "%s", authority);
-    conf = text_format(MARK "server: \"%s\"\nca: \"%s\"\n", member->server, ca_path);
+    servers = server_list_text(&member->servers);
+    conf = text_format(MARK "server: \"%s\"\nca: \"%s\"\n", servers, ca_path);
     of_conf = look(path, conf);
     of_ca = look(ca_path, ca);
     if (of_conf < 0 || of_ca < 0)

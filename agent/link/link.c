@@ -15,6 +15,8 @@
 
 #include "agent/core/link_sm.h"
 #include "agent/layout.h"
+#include "agent/link/link_bases.h"
+#include "agent/link/link_told.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -35,11 +37,14 @@ struct link {
     char *join_token_file; /* NULL: none, or it did its work */
     char *state_dir;
     sd_event *event;
-    struct http_async *async;  /* join, report, orders: they go before all else */
-    struct http_async *others; /* calls of others, among them a workspace of many GiB */
-    char *credential;          /* owned; NULL: has to join */
-    char *refused;             /* owned; the last one that was */
-    char *joining;             /* owned; the one that it asks to join with */
+    struct link_bases *bases; /* owned; the schedulers */
+    unsigned asked;           /* the one that joins and reports go to */
+    unsigned leader;          /* the last one that took one: orders and calls of others go there */
+    struct link_told told;    /* what they said of themselves */
+    struct edl_error rejection; /* of the token, by one of several, in this round; code 0: none */
+    char *credential;           /* owned; NULL: has to join */
+    char *refused;              /* owned; the last one that was */
+    char *joining;              /* owned; the one that it asks to join with */
     struct link_sm sm;
     struct http_async_call *main_call; /* join or report */
     struct http_async_call *orders_call;
@@ -53,6 +58,7 @@ struct link {
 
 static void carry_out(struct link *l, const struct link_actions *actions);
 
+/* async: NULL: error tells why there is none */
 static int call_with_credential(struct link *l, struct http_async *async,
                                 const struct http_call *call, http_answer_fn on_answer,
                                 void *userdata, struct http_async_call **ret_call,
@@ -60,6 +66,8 @@ static int call_with_credential(struct link *l, struct http_async *async,
 {
     struct http_call with_credential = *call;
 
+    if (async == NULL)
+        return error->code;
     if (l->credential == NULL)
         return edl_error_set(error, -ENOTCONN, "this node has not joined the cluster yet");
     with_credential.bearer_token = l->credential;
@@ -143,27 +151,52 @@ static void complain(struct link *l, const char *what, const struct edl_error *e
     l->complained = true;
 }
 
-static enum link_result result_of(const struct http_answer *answer, struct edl_error *error)
+/* result_of - and what the answer says of the schedulers
+ * The address of another one counts when it is one of ours: who does not lead may not send the
+ * credential anywhere. */
+static enum link_result result_of(struct link *l, const struct http_answer *answer,
+                                  struct edl_error *error)
 {
+    int found;
+
     if (http_answer_error(answer, error) == 0)
-        return LINK_TAKEN;
-    return answer->failure == 0 &&
-                   (answer->status == 401 || answer->status == 403 || answer->status == 404)
-               ? LINK_REFUSED
-               : LINK_FAILED;
+        return link_told_term(&l->told, answer->json, error) < 0 ? LINK_ELSEWHERE : LINK_TAKEN;
+    if (answer->failure != 0)
+        return LINK_FAILED;
+    if (answer->status == 401 || answer->status == 403 || answer->status == 404)
+        return LINK_REFUSED;
+    found = answer->status == 503 ? link_bases_find(l->bases, answer->leader) : -1;
+    if (found >= 0)
+        link_sm_hint(&l->sm, (unsigned)found);
+    return LINK_ELSEWHERE;
 }
 
 /* understood_result_of - of an answer that says which versions the scheduler speaks */
-static enum link_result understood_result_of(const struct http_answer *answer,
+static enum link_result understood_result_of(struct link *l, const struct http_answer *answer,
                                              struct edl_error *error)
 {
     const struct agent_wire own = agent_wire_own();
-    enum link_result result = result_of(answer, error);
+    enum link_result result = result_of(l, answer, error);
 
     if (result == LINK_TAKEN &&
         agent_wire_check(answer->json, &own, WIRE_PEER_SCHEDULER, error) < 0)
-        result = LINK_FAILED;
+        result = LINK_ELSEWHERE;
     return result;
+}
+
+/* take_leader - it took a join or a report: all calls go there from now on */
+static void take_leader(struct link *l, const struct http_answer *answer)
+{
+    if (!json_is_false(json_object_get(answer->json, "stored")))
+        link_told_ends(&l->told, answer->json);
+    if (link_told_servers(&l->told, answer->json))
+        link_sm_servers(&l->sm, link_bases_learn(l->bases, &l->told.servers));
+    if (l->leader == l->asked)
+        return;
+    log_info("the scheduler at %s leads now, in term %llu", link_bases_url(l->bases, l->asked),
+             (unsigned long long)l->told.term);
+    l->leader = l->asked;
+    link_bases_leave(l->bases, l->leader);
 }
 
 /* ---- join ---- */
@@ -172,9 +205,9 @@ static void joined(struct link *l, enum link_result result, const struct edl_err
 {
     struct link_actions actions;
 
-    if (result != LINK_TAKEN)
-        complain(l, "cannot join the cluster", error);
     link_sm_join_answered(&l->sm, l->main_number, result, now(), link_noise(), &actions);
+    if (result != LINK_TAKEN && l->sm.failures > 0) /* none of them takes it */
+        complain(l, "cannot join the cluster", error);
     carry_out(l, &actions);
 }
 
@@ -185,14 +218,31 @@ static bool has_credential(const struct link *l)
     return kept != NULL;
 }
 
+/* weigh_refusal - of a token, by one of several: it counts when each was asked */
+static enum link_result weigh_refusal(struct link *l, enum link_result result,
+                                      struct edl_error *error)
+{
+    if (result == LINK_REFUSED)
+        l->rejection = *error;
+    if (!server_round_is_last(&l->sm.round))
+        return result == LINK_REFUSED ? LINK_ELSEWHERE : result;
+    if (result != LINK_TAKEN && l->rejection.code != 0) {
+        *error = l->rejection;
+        result = LINK_REFUSED;
+    }
+    l->rejection = (struct edl_error){ 0 };
+    return result;
+}
+
 static void on_joined(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
     struct edl_error error = { 0 };
-    enum link_result result = understood_result_of(answer, &error);
+    enum link_result result = weigh_refusal(l, understood_result_of(l, answer, &error), &error);
 
     l->main_call = NULL;
     if (result == LINK_TAKEN) {
+        take_leader(l, answer);
         keep_credential(l);
         if (l->config.join_token_once)
             free(TAKE_PTR(l->join_token_file));
@@ -244,14 +294,15 @@ static bool take_new_credential(struct link *l)
 
 static int start_join(struct link *l, const char *token, struct edl_error *error)
 {
+    struct http_async *async = link_bases_own(l->bases, l->asked, error);
     json_t *body;
-    int r = make_credential(l, error);
+    int r = async != NULL ? make_credential(l, error) : error->code;
 
     if (r < 0)
         return r;
     body = l->config.join_body(l->config.userdata);
     (void)json_object_set_new(body, "credential", json_string(l->joining));
-    r = http_async_start(l->async,
+    r = http_async_start(async,
                          &(struct http_call){ .method = "POST",
                                               .path = "/nodes/join",
                                               .bearer_token = token,
@@ -286,6 +337,7 @@ static void reported(struct link *l, const struct link_report_answer *answer,
     struct link_actions actions;
     uint64_t now_us = now();
 
+    link_sm_report_answered(&l->sm, l->main_number, answer, now_us, link_noise(), &actions);
     if (answer->result == LINK_TAKEN) {
         if (l->complained)
             log_entry(LOG_LEVEL_INFO,
@@ -295,10 +347,9 @@ static void reported(struct link *l, const struct link_report_answer *answer,
     } else if (answer->session != 0) { /* after each restart, of either side */
         log_debug("the scheduler asks for one more report, with session %llu",
                   (unsigned long long)answer->session);
-    } else {
+    } else if (l->sm.failures > 0) { /* none of them takes it */
         complain(l, "cannot report to the scheduler", error);
     }
-    link_sm_report_answered(&l->sm, l->main_number, answer, now_us, link_noise(), &actions);
     carry_out(l, &actions);
     if (answer->result == LINK_TAKEN)
         l->config.on_reported(l->sm.sent_us, answer->lease_us, link_sm_all_told(&l->sm), now_us,
@@ -309,17 +360,20 @@ static void on_reported(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
     struct edl_error error = { 0 };
+    enum link_result result = understood_result_of(l, answer, &error);
     const json_t *version = json_object_get(answer->json, "orders_version");
     json_int_t lease_us = json_integer_value(json_object_get(answer->json, "lease_us"));
     json_int_t next_us = json_integer_value(json_object_get(answer->json, "next_report_us"));
     json_int_t session = json_integer_value(json_object_get(answer->json, "session"));
 
     l->main_call = NULL;
+    if (result == LINK_TAKEN)
+        take_leader(l, answer);
     if (answer->failure == 0 && answer->local[0] != '\0')
         l->config.on_address(answer->local, l->config.userdata);
     reported(l,
              &(struct link_report_answer){
-                 .result = understood_result_of(answer, &error),
+                 .result = result,
                  .lease_us = lease_us > 0 ? (uint64_t)lease_us : 0,
                  .next_us = next_us > 0 ? (uint64_t)next_us : 0,
                  .session = session > 0 ? (uint64_t)session : 0,
@@ -336,8 +390,10 @@ static void report(struct link *l)
     json_t *body = l->config.report_body(l->sm.sent_us, l->sm.session, l->config.userdata);
     int r;
 
+    if (l->told.term > 0)
+        (void)json_object_set_new(body, "term", json_integer((json_int_t)l->told.term));
     link_sm_reports(&l->sm, json_array_size(json_object_get(body, "processes")));
-    r = call_with_credential(l, l->async,
+    r = call_with_credential(l, link_bases_own(l->bases, l->asked, &error),
                              &(struct http_call){ .method = "POST",
                                                   .path = path,
                                                   .json = body,
@@ -398,7 +454,8 @@ static void on_orders(const struct http_answer *answer, void *userdata)
 {
     struct link *l = userdata;
     const json_t *version = json_object_get(answer->json, "version");
-    enum link_result result = result_of(answer, NULL);
+    struct edl_error error = { 0 };
+    enum link_result result = result_of(l, answer, &error);
     uint64_t now_us = now();
 
     l->orders_call = NULL;
@@ -417,12 +474,13 @@ static void poll_orders(struct link *l, const struct link_action *action)
 {
     _cleanup_free_ char *path = text_format("/nodes/%s/orders?after=%llu&wait=%u", l->node,
                                             (unsigned long long)action->after, action->wait_s);
+    struct edl_error error = { 0 };
 
-    if (call_with_credential(l, l->async,
+    if (call_with_credential(l, link_bases_own(l->bases, l->leader, &error),
                              &(struct http_call){ .method = "GET",
                                                   .path = path,
                                                   .timeout_us = LINK_ORDERS_TIMEOUT_US },
-                             on_orders, l, &l->orders_call, NULL) < 0)
+                             on_orders, l, &l->orders_call, &error) < 0)
         ordered(l, LINK_FAILED, 0, now());
 }
 
@@ -462,6 +520,10 @@ static void carry_out(struct link *l, const struct link_actions *actions)
         case LINK_CANCEL_MAIN:
             http_async_cancel(l->main_call);
             l->main_call = NULL;
+            break;
+        case LINK_NEXT:
+            log_debug("asking the scheduler at %s", link_bases_url(l->bases, action->server));
+            l->asked = action->server;
             break;
         case LINK_DROP_CREDENTIAL:
             drop_credential(l);
@@ -505,27 +567,19 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
 {
     struct link *l = xcalloc(1, sizeof *l);
     struct link_actions actions;
-    int r = http_async_new(event, config->scheduler, &l->async, error);
+    int r = link_bases_new(event, config->servers, config->ca_path, &l->bases, error);
 
-    if (r == 0)
-        r = http_async_new(event, config->scheduler, &l->others, error);
     if (r < 0) {
-        (void)http_async_free(l->others);
-        (void)http_async_free(l->async);
         free(l);
         return r;
     }
-    http_async_hurry(l->async);
+    link_told_open(config->state_dir, config->servers, &l->told);
     l->config = *config;
     l->event = sd_event_ref(event);
     l->node = xstrdup(config->node);
     l->join_token = config->join_token != NULL ? xstrdup(config->join_token) : NULL;
     if (config->join_token_file != NULL && !(config->join_token_once && has_credential(l)))
         l->join_token_file = xstrdup(config->join_token_file);
-    if (config->ca_path != NULL) {
-        http_async_trust(l->async, config->ca_path);
-        http_async_trust(l->others, config->ca_path);
-    }
     l->state_dir = xstrdup(config->state_dir);
     if (config->on_joined == NULL)
         l->credential = read_secret(config->state_dir, "credential");
@@ -547,6 +601,7 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
     (void)sd_event_source_set_priority(l->orders_timer, SD_EVENT_PRIORITY_IMPORTANT);
     (void)sd_event_source_set_enabled(l->orders_timer, SD_EVENT_OFF);
     link_sm_init(&l->sm, config->heartbeat_us, l->credential != NULL, now(), &actions);
+    link_sm_servers(&l->sm, link_bases_learn(l->bases, &l->told.servers));
     carry_out(l, &actions);
     *ret = l;
     return 0;
@@ -559,8 +614,8 @@ struct link *link_free(struct link *l)
     sd_event_source_disable_unref(l->main_timer);
     sd_event_source_disable_unref(l->orders_timer);
     sd_event_source_disable_unref(l->away_timer);
-    (void)http_async_free(l->async);
-    (void)http_async_free(l->others);
+    (void)link_bases_free(l->bases);
+    link_told_close(&l->told);
     sd_event_unref(l->event);
     free(l->refused);
     free(l->credential);
@@ -599,8 +654,19 @@ const char *link_credential(const struct link *l)
     return l->credential;
 }
 
+const char *link_server(const struct link *l)
+{
+    return link_bases_url(l->bases, l->leader);
+}
+
 int link_call(struct link *l, const struct http_call *call, http_answer_fn on_answer,
               void *userdata, struct http_async_call **ret_call, struct edl_error *error)
 {
-    return call_with_credential(l, l->others, call, on_answer, userdata, ret_call, error);
+    struct edl_error why = { 0 };
+    struct http_async *async = link_bases_others(l->bases, l->leader, &why);
+    int r = call_with_credential(l, async, call, on_answer, userdata, ret_call, &why);
+
+    if (r < 0 && error != NULL)
+        *error = why;
+    return r;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link.h - the connection to the scheduler: join, reports, orders
  *
- * core/link_sm.h decides which call is made when; here are the calls and the timers. */
+ * core/link_sm.h decides which call is made when, and which of several schedulers gets it; here are
+ * the calls and the timers. An answer of a lower term than this node has heard of does not count.
+ * Calls of others go to the one that took the last report; those that are under way to
+ * another one fail when that changes, as they do when a scheduler is restarted. */
 #pragma once
 
 #include <jansson.h>
@@ -10,12 +13,13 @@
 #include <systemd/sd-event.h>
 
 #include "shared/http_client.h"
+#include "shared/server_list.h"
 
 struct edl_error;
 struct link;
 
-struct link_config { /* text is copied */
-    const char *scheduler;
+struct link_config {                   /* text is copied */
+    const struct server_list *servers; /* of one cluster; one of them leads */
     const char *node;
     const char *ca_path;         /* the authority of an https scheduler; NULL: no https */
     const char *join_token;      /* good once; NULL: join_token_file */
@@ -58,6 +62,10 @@ const char *link_node(const struct link *link);
 /* link_credential - of this node, for a program of ours that speaks for it; borrowed, until the
  * next join; NULL: it has not joined */
 const char *link_credential(const struct link *link);
+
+/* link_server - the scheduler that took a report last, or is asked first; borrowed, until the loop
+ * goes on */
+const char *link_server(const struct link *link);
 
 /* link_call - a call with this node's credential; path, body and so on are the caller's
  * -ENOTCONN with error when the node has not joined; else as http_async_start. */

@@ -28,7 +28,8 @@
 struct kept {
     char *path;   /* member.json */
     json_t *json; /* NULL: not there */
-    const char *server, *node, *address;
+    struct server_list servers;
+    const char *node, *address;
     char *ca_path; /* of the state folder, whether it is there or not */
     bool has_ca;
     bool joined; /* there is a credential */
@@ -37,6 +38,7 @@ struct kept {
 static void kept_done(struct kept *kept)
 {
     json_decref(kept->json);
+    server_list_clear(&kept->servers);
     free(kept->path);
     free(kept->ca_path);
 }
@@ -46,6 +48,16 @@ static bool is_there(const char *folder, const char *name)
     _cleanup_free_ char *path = text_format("%s/%s", folder, name);
 
     return access(path, F_OK) == 0;
+}
+
+/* An agent of a release before knows one, and writes that one alone. */
+static void read_servers(const json_t *json, struct server_list *ret)
+{
+    const json_t *first = json_object_get(json, "server");
+
+    server_list_read(json_object_get(json, "servers"), ret);
+    if (ret->n == 0 && json_is_string(first))
+        (void)server_list_add(ret, json_string_value(first), NULL);
 }
 
 static int read_kept(const char *state_dir, struct kept *ret, struct edl_error *error)
@@ -67,10 +79,10 @@ static int read_kept(const char *state_dir, struct kept *ret, struct edl_error *
         return r;
     }
     ret->json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    ret->server = json_string_value(json_object_get(ret->json, "server"));
+    read_servers(ret->json, &ret->servers);
     ret->node = json_string_value(json_object_get(ret->json, "node"));
     ret->address = json_string_value(json_object_get(ret->json, "address"));
-    if (ret->server != NULL && ret->node != NULL && ret->address != NULL)
+    if (ret->servers.n > 0 && ret->node != NULL && ret->address != NULL)
         return 0;
     (void)edl_error_set(error, EDL_ECONFIG, "%s is damaged", ret->path);
     return edl_error_remedy(error, "remove it and give --join, or --scheduler and --node");
@@ -95,16 +107,33 @@ static int choose_node(const struct agent_options *options, const struct kept *k
     return 0;
 }
 
-/* A folder with a credential in it is one node's of one cluster; its processes are in there too. */
+static bool has_pin(const struct kept *kept, const char *pin)
+{
+    _cleanup_free_ char *ca = NULL;
+    char found[CERTIFICATE_PIN_MAX];
+
+    return pin != NULL && kept->has_ca && whole_file_read(kept->ca_path, false, &ca, NULL) == 0 &&
+           certificate_pin(ca, found, NULL) == 0 && streq(found, pin);
+}
+
+/* A folder with a credential in it is one node's of one cluster; its processes are in there too.
+ * The cluster is the same when it has the authority that the pin names, or an address in common.
+ * Without one in common those of before are asked as well, behind the others. */
 static int check_same(const struct agent_options *options, const struct kept *kept,
-                      const struct membership *m, struct edl_error *error)
+                      struct membership *m, struct edl_error *error)
 {
     if (!kept->joined || kept->json == NULL)
         return 0;
-    if (streq(m->node, kept->node) && (options->join == NULL || streq(options->join, kept->server)))
+    if (streq(m->node, kept->node) &&
+        (options->join == NULL || server_list_meets(&m->servers, &kept->servers)))
         return 0;
+    if (streq(m->node, kept->node) && has_pin(kept, options->ca_pin)) {
+        for (size_t i = 0; i < kept->servers.n; i++)
+            (void)server_list_add(&m->servers, kept->servers.urls[i], NULL);
+        return 0;
+    }
     (void)edl_error_set(error, EDL_ECONFIG, "the state folder belongs to node %s of %s", kept->node,
-                        kept->server);
+                        kept->servers.urls[0]);
     if (!streq(m->node, kept->node))
         return edl_error_remedy(error, "leave --node out, or give another --state-dir; or remove "
                                        "the folder when nothing runs any more");
@@ -135,28 +164,68 @@ static int refuse_to_join(const struct agent_options *options, const char *serve
                                    "host: edl-agent --join ...");
 }
 
+/* find_servers - none: nothing says it */
+static int find_servers(const struct agent_options *options, const struct kept *kept,
+                        struct membership *m, struct edl_error *error)
+{
+    const char *given = options->join != NULL ? options->join : options->scheduler;
+    int r = 0;
+
+    if (given != NULL)
+        r = server_list_parse(given, &m->servers, error);
+    for (size_t i = 0; given == NULL && i < kept->servers.n; i++)
+        (void)server_list_add(&m->servers, kept->servers.urls[i], NULL);
+    if (r < 0)
+        edl_error_prefix(error, options->join != NULL ? "--join: " : "--scheduler: ");
+    m->server = m->servers.n > 0 ? m->servers.urls[0] : NULL;
+    return r;
+}
+
 static int choose_server(const struct agent_options *options, const struct kept *kept,
                          struct membership *m, struct edl_error *error)
 {
-    const char *server = options->join != NULL        ? options->join
-                         : options->scheduler != NULL ? options->scheduler
-                                                      : kept->server;
+    int r = find_servers(options, kept, m, error);
 
-    if (server == NULL ||
-        (!kept->joined && options->token[0] == '\0' && options->join_token_file == NULL))
-        return refuse_to_join(options, server, error);
-    m->server = xstrdup(server);
-    return 0;
+    if (r == 0 && (m->servers.n == 0 || (!kept->joined && options->token[0] == '\0' &&
+                                         options->join_token_file == NULL)))
+        return refuse_to_join(options, m->server, error);
+    return r;
 }
 
 /* --- the authority --- */
 
+static bool is_https(const char *url)
+{
+    return strncmp(url, "https://", 8) == 0;
+}
+
+static bool any_https(const struct server_list *servers)
+{
+    for (size_t i = 0; i < servers->n; i++)
+        if (is_https(servers->urls[i]))
+            return true;
+    return false;
+}
+
+/* ask_chain - of the first one that answers: which of them leads does not matter */
+static int ask_chain(const struct server_list *servers, char **ret, char address[HTTP_ADDRESS_MAX],
+                     struct edl_error *error)
+{
+    int r = EDL_EUNREACHABLE;
+
+    for (size_t i = 0; r < 0 && i < servers->n; i++)
+        if (is_https(servers->urls[i]))
+            r = http_peer_chain(servers->urls[i], ret, address, error);
+    return r;
+}
+
 static int fetch_ca(const struct agent_options *options, const struct kept *kept,
-                    const char *server, char address[HTTP_ADDRESS_MAX], struct edl_error *error)
+                    const struct server_list *servers, char address[HTTP_ADDRESS_MAX],
+                    struct edl_error *error)
 {
     _cleanup_free_ char *chain = NULL;
     _cleanup_free_ char *ca = NULL;
-    int r = http_peer_chain(server, &chain, address, error);
+    int r = ask_chain(servers, &chain, address, error);
 
     if (r == 0 && options->ca_pin != NULL)
         r = certificate_pick(chain, options->ca_pin, &ca, error);
@@ -208,8 +277,11 @@ static int choose_ca(const struct agent_options *options, const struct kept *kep
     int r = 0;
 
     address[0] = '\0';
-    if (strncmp(m->server, "https://", 8) != 0)
+    if (!any_https(&m->servers)) { /* others may be, which it learns of later */
+        if (options->ca != NULL || kept->has_ca)
+            m->ca_path = xstrdup(options->ca != NULL ? options->ca : kept->ca_path);
         return 0;
+    }
     if (options->ca_pin == NULL && options->ca == NULL && !kept->has_ca) {
         (void)edl_error_set(error, EDL_ECONFIG, "nothing says which server is the true one at %s",
                             m->server);
@@ -221,7 +293,7 @@ static int choose_ca(const struct agent_options *options, const struct kept *kep
     if (r == 0 && kept->joined && kept->has_ca && options->ca_pin != NULL)
         r = check_pin(kept, options->ca_pin, error);
     else if (r == 0 && options->join != NULL && !kept->joined)
-        r = fetch_ca(options, kept, m->server, address, error);
+        r = fetch_ca(options, kept, &m->servers, address, error);
     if (r == 0 && options->join != NULL && options->ca != NULL && !kept->joined)
         r = keep_ca(kept, options->ca, error);
     else if (r == 0 && options->join != NULL && options->ca != NULL)
@@ -231,11 +303,14 @@ static int choose_ca(const struct agent_options *options, const struct kept *kep
     return r;
 }
 
-static int keep(const struct kept *kept, const struct membership *m, struct edl_error *error)
+/* keep - "server" is for agents of the release before, which know one */
+static int keep(const struct kept *kept, const struct membership *m,
+                const struct server_list *servers, struct edl_error *error)
 {
     _cleanup_free_ char *text = NULL;
-    json_t *json = json_pack("{s:s,s:s,s:s,s:b}", "server", m->server, "node", m->node, "address",
-                             m->address, "address_given", (int)m->address_given);
+    json_t *json = json_pack("{s:s,s:o,s:s,s:s,s:b}", "server", servers->urls[0], "servers",
+                             server_list_json(servers), "node", m->node, "address", m->address,
+                             "address_given", (int)m->address_given);
 
     text = json_dumps(json, JSON_INDENT(1));
     json_decref(json);
@@ -280,7 +355,7 @@ static int open_membership(const struct agent_options *options, const struct kep
     m->address_given =
         options->address != NULL || (seen[0] == '\0' && kept->json != NULL &&
                                      json_is_true(json_object_get(kept->json, "address_given")));
-    return options->join != NULL ? keep(kept, m, error) : 0;
+    return options->join != NULL ? keep(kept, m, &m->servers, error) : 0;
 }
 
 int membership_open(const struct agent_options *options, const char *state_dir,
@@ -309,10 +384,9 @@ void membership_move(struct membership *m, const char *state_dir, const char *ad
     free(m->address);
     m->address = xstrdup(address);
     if (read_kept(state_dir, &kept, NULL) == 0 && kept.json != NULL) {
-        moved = *m; /* options may say another server for this run */
-        moved.server = (char *)(kept.server != NULL ? kept.server : m->server);
+        moved = *m; /* options may say other servers for this run */
         moved.node = (char *)(kept.node != NULL ? kept.node : m->node);
-        if (keep(&kept, &moved, &error) < 0)
+        if (keep(&kept, &moved, kept.servers.n > 0 ? &kept.servers : &m->servers, &error) < 0)
             log_warning("%s", error.text);
     }
     kept_done(&kept);
@@ -338,9 +412,6 @@ int membership_look(const struct agent_options *options, const char *state_dir,
 
     if (r == 0) {
         *ret = (struct membership){
-            .server = copy_of(options->join != NULL        ? options->join
-                              : options->scheduler != NULL ? options->scheduler
-                                                           : kept.server),
             .node = copy_of(options->node != NULL ? options->node
                             : kept.node != NULL   ? kept.node
                                                   : host_name(host)),
@@ -349,6 +420,9 @@ int membership_look(const struct agent_options *options, const char *state_dir,
                                                    : NULL),
         };
         *ret_joined = kept.joined;
+        r = find_servers(options, &kept, ret, error);
+        if (r < 0)
+            membership_done(ret);
     }
     kept_done(&kept);
     return r;
@@ -356,7 +430,7 @@ int membership_look(const struct agent_options *options, const char *state_dir,
 
 void membership_done(struct membership *m)
 {
-    free(m->server);
+    server_list_clear(&m->servers);
     free(m->node);
     free(m->address);
     free(m->ca_path);

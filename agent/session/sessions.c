@@ -167,11 +167,11 @@ static json_t *document_of(const struct open_session *session, const json_t *ent
 {
     const struct sessions_config *config = &session->sessions->config;
 
-    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:O?, s:O}", "server", config->server,
-                     "ca", config->ca, "credential", link_credential(config->link), "node",
-                     link_node(config->link), "boot_id", config->boot_id, "process_dir",
-                     session->process_dir, "program_dir", config->layout->program_dir, "accounts",
-                     accounts, "session", entry);
+    return json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:s, s:s, s:O?, s:O}", "server",
+                     link_server(config->link), "ca", config->ca, "credential",
+                     link_credential(config->link), "node", link_node(config->link), "boot_id",
+                     config->boot_id, "process_dir", session->process_dir, "program_dir",
+                     config->layout->program_dir, "accounts", accounts, "session", entry);
 }
 
 static int tell(int fd, const json_t *document, struct edl_error *error)

@@ -21,7 +21,7 @@ struct sessions_config {
     sd_event *event;
     struct link *link;           /* borrowed */
     const struct layout *layout; /* borrowed */
-    const char *server, *ca;     /* borrowed; ca: NULL: none */
+    const char *ca;              /* borrowed; NULL: none */
     const char *boot_id;         /* borrowed */
     bool by_systemd;             /* each is a unit, as supervisors are */
     bool has_processes;          /* of an earlier agent, whose sessions may have left something */

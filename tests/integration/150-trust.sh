@@ -139,7 +139,10 @@ edl wait hello >/dev/null || fail "no job runs on a node that joined over TLS"
 end "$pid"
 begin n1 "node n1, " agent n1 --join "$server" --token "$token" --ca-pin "$pin" --node n1
 end "$pid"
-says "belongs to node n1" agent n1 --join https://10.77.0.2:1 --token "$token" --ca-pin "$pin"
+says "belongs to node n1" agent n1 --join https://10.77.0.2:1 --token "$token"
+# the pin says that it is the same one: the new address, where nobody is, does not cut the node off
+begin n1 "$server leads now" agent n1 --join https://10.77.0.2:1 --token "$token" --ca-pin "$pin"
+end "$pid"
 begin n1 "node n1, " agent n1
 n1=$pid
 

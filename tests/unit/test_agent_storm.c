@@ -318,6 +318,8 @@ static void do_link(const struct link_actions *actions)
         case LINK_CANCEL_MAIN:
             w.main.call = 0;
             break;
+        case LINK_NEXT: /* it knows one here */
+            break;
         case LINK_DROP_CREDENTIAL:
             agent_core_refused(w.core);
             break;

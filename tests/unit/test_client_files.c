@@ -24,6 +24,13 @@ struct machine {
     struct membership member;
 };
 
+static void set_server(struct machine *m, const char *servers)
+{
+    server_list_clear(&m->member.servers);
+    assert_int_equal(server_list_parse(servers, &m->member.servers, NULL), 0);
+    m->member.server = m->member.servers.urls[0];
+}
+
 static void set_up(struct machine *m)
 {
     *m = (struct machine){ .folder = "/tmp/edl-test-client-files-XXXXXX" };
@@ -32,8 +39,8 @@ static void set_up(struct machine *m)
     m->ca = text_format("%s/ca.pem", m->folder);
     m->state_ca = text_format("%s/state-ca.pem", m->folder);
     m->options.client_conf = m->conf;
-    m->member = (struct membership){ .server = xstrdup("https://10.77.0.1:7010"),
-                                     .ca_path = xstrdup(m->state_ca) };
+    m->member.ca_path = xstrdup(m->state_ca);
+    set_server(m, "https://10.77.0.1:7010");
     assert_int_equal(whole_file_write(m->state_ca, "the authority\n", 0600, NULL), 0);
 }
 
@@ -48,12 +55,6 @@ static void tear_down(struct machine *m)
     free(m->conf);
     free(m->ca);
     free(m->state_ca);
-}
-
-static void set_server(struct machine *m, const char *server)
-{
-    free(m->member.server);
-    m->member.server = xstrdup(server);
 }
 
 static int keep(struct machine *m)
@@ -90,6 +91,9 @@ TEST(test_a_joined_node_tells_everybody_where_the_scheduler_is)
     set_server(&m, "https://10.77.0.2:7010");
     assert_int_equal(keep(&m), 1);
     assert_holds(m.conf, "server: \"https://10.77.0.2:7010\"\n");
+    set_server(&m, "https://10.77.0.2:7010,https://10.77.0.3:7010");
+    assert_int_equal(keep(&m), 1);
+    assert_holds(m.conf, "server: \"https://10.77.0.2:7010,https://10.77.0.3:7010\"\n");
     tear_down(&m);
 }
 
