@@ -16,6 +16,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/server_list.h"
 
 struct node_options {
     struct common_options common;
@@ -36,14 +37,14 @@ static const struct option_row node_options[] = {
 /* Where it is printed decides nothing: what is not for a person's eyes goes to stderr. */
 static void print_line(const json_t *made, bool foreground)
 {
-    const char *server = json_text(made, "server");
+    _cleanup_free_ char *servers = server_list_told(made);
     const char *pin = json_text(made, "ca_pin");
     const char *node = json_text(made, "node");
     uint64_t now_us = clock_read_us(CLOCK_REALTIME);
     uint64_t end_us = json_u64(made, "expires_us");
     char left[32];
 
-    (void)printf("edl-agent --join %s --token %s%s%s%s%s%s\n", server, json_text(made, "token"),
+    (void)printf("edl-agent --join %s --token %s%s%s%s%s%s\n", servers, json_text(made, "token"),
                  *pin != '\0' ? " --ca-pin " : "", pin, *node != '\0' ? " --node " : "", node,
                  foreground ? "" : " --join-only && systemctl enable --now edl-agent");
     (void)fflush(stdout);
@@ -225,7 +226,8 @@ const struct verb verb_node = {
         "package edl-agent\nis installed: it joins and starts the service. With --foreground the "
         "line runs an agent until it is ended,\nfor machines without systemd. It has a token "
         "that is good once\nand for a limited time, and the pin by which that machine knows "
-        "the scheduler. With NAME only\na node of that name joins with it, also one that was "
+        "the scheduler.\nOf several schedulers it has the addresses of all. With NAME only\na node "
+        "of that name joins with it, also one that was "
         "there before; without, one of a new name. `edl node tokens` lists such tokens, `edl node "
         "revoke` ends one.\n\n"
         "cordon: nothing new starts there. drain: processes there move away as well, and nothing "

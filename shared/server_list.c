@@ -132,6 +132,18 @@ char *server_list_text(const struct server_list *list)
     return text;
 }
 
+char *server_list_told(const json_t *answer)
+{
+    const char *server = json_string_value(json_object_get(answer, "server"));
+    struct server_list servers;
+    char *text;
+
+    server_list_read(json_object_get(answer, "servers"), &servers);
+    text = servers.n > 0 ? server_list_text(&servers) : xstrdup(server != NULL ? server : "");
+    server_list_clear(&servers);
+    return text;
+}
+
 json_t *server_list_json(const struct server_list *list)
 {
     json_t *array = json_array();

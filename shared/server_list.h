@@ -38,6 +38,10 @@ bool server_list_meets(const struct server_list *a, const struct server_list *b)
 /* server_list_equal - the same ones, in the same order */
 bool server_list_equal(const struct server_list *a, const struct server_list *b);
 
+/* server_list_told - of an answer that says how a cluster is reached, the caller's text: "servers",
+ * of which one leads, with commas; where it lists none "server"; "": neither is there */
+char *server_list_told(const json_t *answer);
+
 /* server_list_text - with commas, the caller's; "" for none. server_list_json - new reference */
 char *server_list_text(const struct server_list *list);
 json_t *server_list_json(const struct server_list *list);

@@ -24,6 +24,7 @@
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
+#include "shared/server_list.h"
 
 static const char *const wait_texts[] = {
 #define XX(name, text) text,
@@ -106,7 +107,8 @@ static void on_token(const struct http_answer *answer, void *userdata)
         return;
     }
 
-    const struct deploy_join join = { .server = json_text(answer->json, "server"),
+    _cleanup_free_ char *servers = server_list_told(answer->json);
+    const struct deploy_join join = { .server = servers,
                                       .ca_pin = json_text(answer->json, "ca_pin"),
                                       .token = json_text(answer->json, "token") };
 

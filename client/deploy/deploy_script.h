@@ -12,7 +12,7 @@ struct edl_error;
 
 /* Where a host joins; of the scheduler's answer to POST /tokens/join. */
 struct deploy_join {
-    const char *server, *ca_pin; /* "": none */
+    const char *server, *ca_pin; /* "": none; server: URL[,URL...] */
     const char *token;           /* goes over standard input; NULL: it is a node already */
 };
 

@@ -89,3 +89,26 @@ TEST(test_arrays_of_answers)
     json_decref(again);
     json_decref(array);
 }
+
+TEST(test_how_a_cluster_is_reached)
+{
+    static const struct {
+        const char *answer, *is;
+    } cases[] = {
+        { "{}", "" },
+        { "{\"server\": \"\"}", "" },
+        { "{\"server\": \"https://a:7010\"}", "https://a:7010" },
+        { "{\"server\": \"https://a:7010\", \"servers\": []}", "https://a:7010" },
+        { "{\"server\": \"https://a:7010\", \"servers\": [\"https://n1:7010\", "
+          "\"https://n2:7010\"]}",
+          "https://n1:7010,https://n2:7010" },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        json_t *answer = json_loads(cases[i].answer, 0, NULL);
+        _cleanup_free_ char *text = server_list_told(answer);
+
+        assert_string_equal(text, cases[i].is);
+        json_decref(answer);
+    }
+}
