@@ -23,7 +23,7 @@ struct server_list { /* owned */
 int server_list_parse(const char *text, struct server_list *ret, struct edl_error *error);
 
 /* server_list_read - an array of addresses, as an answer or a file has it; one that is no address
- * is left out, and so is plain HTTP to another machine and what is beyond SERVERS_MAX */
+ * is left out, and so is plain HTTP to another machine, and all beyond SERVERS_MAX */
 void server_list_read(const json_t *array, struct server_list *ret);
 
 /* server_list_add - 0; -EEXIST: it is there; -EINVAL as above */

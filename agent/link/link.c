@@ -40,7 +40,7 @@ struct link {
     struct link_bases *bases; /* owned; the schedulers */
     unsigned asked;           /* the one that joins and reports go to */
     unsigned leader;          /* the last one that took one: orders and calls of others go there */
-    struct link_told told;    /* what they said of themselves */
+    struct link_told told;    /* their terms and addresses */
     struct edl_error rejection; /* of the token, by one of several, in this round; code 0: none */
     char *credential;           /* owned; NULL: has to join */
     char *refused;              /* owned; the last one that was */
@@ -151,8 +151,8 @@ static void complain(struct link *l, const char *what, const struct edl_error *e
     l->complained = true;
 }
 
-/* result_of - and what the answer says of the schedulers
- * The address of another one counts when it is one of ours: who does not lead may not send the
+/* result_of - and the words of the answer about the schedulers
+ * The address of another one counts when it is one of ours: one that does not lead may not send the
  * credential anywhere. */
 static enum link_result result_of(struct link *l, const struct http_answer *answer,
                                   struct edl_error *error)

@@ -55,7 +55,7 @@ int link_bases_new(sd_event *event, const struct server_list *given, const char 
     bases->ca_path = ca_path != NULL ? xstrdup(ca_path) : NULL;
     for (size_t i = 0; i < given->n; i++)
         bases->list[add(bases, given->urls[i])].given = true;
-    /* what is wrong with the first one is told now */
+    /* a fault of the first one is told now */
     if (bases->n == 0 || link_bases_own(bases, 0, error) == NULL) {
         int r =
             bases->n == 0 ? edl_error_set(error, -EINVAL, "no scheduler was given") : error->code;

@@ -38,6 +38,6 @@ struct http_async *link_bases_own(struct link_bases *bases, unsigned base, struc
 struct http_async *link_bases_others(struct link_bases *bases, unsigned base,
                                      struct edl_error *error);
 
-/* link_bases_leave - this one leads: what others asked the rest fails now, and may be asked again
+/* link_bases_leave - this one leads: calls of others to the rest fail now, and may be made again
  */
 void link_bases_leave(struct link_bases *bases, unsigned base);
