@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* client_conf.h - files of settings: the scheduler of the command `edl`
  *
- * Keys: server (its address), ca (file with the authority of an https server), token-file.
- * The join of a node writes address and authority to the system's, /etc/edl/client.conf; `edl
- * login` writes a person's own. */
+ * Keys: server (its address, or several: URL,URL), ca (file with the authority of an https server),
+ * token-file. The join of a node writes address and authority to the system's,
+ * /etc/edl/client.conf; `edl login` writes a person's own. */
 #pragma once
 
 struct edl_error;

@@ -13,7 +13,7 @@
 #define AT(member) OPTION_FIELD(struct common_options, member)
 
 static const struct option_row server_rows[] = {
-    { "server", "URL", "the scheduler (default: $EDL_SERVER, then the running edl dev)",
+    { "server", "URL[,URL]", "the scheduler (default: $EDL_SERVER, then the running edl dev)",
       option_text, AT(server) },
     { "token-file", "FILE", "file with the token (default: $EDL_TOKEN_FILE, $EDL_TOKEN)",
       option_text, AT(token_file) },

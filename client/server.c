@@ -17,6 +17,7 @@
 #include "client/json_mask.h"
 #include "client/report.h"
 #include "client/server_advice.h"
+#include "client/server_several.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
@@ -71,6 +72,7 @@ void server_clear(struct server *server)
     if (server->http != NULL)
         (void)http_client_free(server->http);
     free(server->base);
+    server_list_clear(&server->servers);
     free(server->token);
     free(server->ca);
     free(server->virtual_env);
@@ -100,6 +102,22 @@ static bool is_worth_a_retry(const struct http_answer *answer, bool is_read, boo
     return answer->sent || (broke_before && answer->failure == EDL_EUNREACHABLE);
 }
 
+/* At another address at once, where there are several: unless it may have been done, and would be
+ * done twice, or a part of the answer is out. */
+static void call_each(struct server *server, struct http_call *call, bool may_again,
+                      struct server_round *round, struct http_answer *ret_answer)
+{
+    for (;;) {
+        (void)http_client_call(server->http, call, ret_answer);
+        if (((!may_again || call->save != NULL) && ret_answer->failure != 0 && ret_answer->sent) ||
+            !server_several_next(server, ret_answer, round))
+            break;
+        http_answer_clear(ret_answer);
+    }
+    if (ret_answer->failure == 0 && ret_answer->status != 503)
+        server_several_heard(server);
+}
+
 /* What changes something is asked for with a key: the server does it once, however often it is
  * sent. The first call finds nobody: told at once. The connection breaks: asked again for a while.
  */
@@ -110,6 +128,7 @@ static void call_until_heard(struct server *server, struct http_call *call,
     bool has_key = call->headers[0] != NULL &&
                    strncmp(call->headers[0], IDEMPOTENCY_HEADER, strlen(IDEMPOTENCY_HEADER)) == 0;
     _cleanup_free_ char *header = is_read || has_key ? NULL : new_key_header();
+    bool may_again = is_read || has_key || header != NULL;
     uint64_t end_us = 0; /* 0: nothing broke yet */
     int wait_ms;
     size_t at = 0;
@@ -119,10 +138,9 @@ static void call_until_heard(struct server *server, struct http_call *call,
     assert(call->headers[at] == NULL); /* no verb has as many */
     if (header != NULL)
         call->headers[at] = header;
-    for (;;) {
-        (void)http_client_call(server->http, call, ret_answer);
-        if ((header == NULL && !is_read && !has_key) ||
-            !is_worth_a_retry(ret_answer, is_read, end_us != 0))
+    for (struct server_round round = { 0 };; round = (struct server_round){ 0 }) {
+        call_each(server, call, may_again, &round, ret_answer);
+        if (!may_again || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
             break;
         if (end_us == 0) {
             end_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_FOR_US;

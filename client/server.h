@@ -7,13 +7,16 @@
 #include <stdint.h>
 
 #include "shared/http_client.h"
+#include "shared/server_list.h"
 
 struct common_options;
 struct edl_error;
 
 struct server {
-    char *base;        /* "http://host:port" or "unix:/path", owned */
-    char *token;       /* NULL: none found, owned */
+    char *base;                 /* "http://host:port" or "unix:/path", owned: whom it calls */
+    struct server_list servers; /* all addresses that were given; n 0: base alone */
+    size_t current, kept;       /* of those: base; the one that answered last, as it is on disk */
+    char *token;                /* NULL: none found, owned */
     char *ca;          /* file with the authority of an https server; NULL: the system's, owned */
     char *virtual_env; /* of Python, that the running `edl dev` was started in and its jobs see;
                           NULL: none, or another server. Owned */

@@ -15,6 +15,7 @@
 #include "client/dev_file.h"
 #include "client/options.h"
 #include "client/server_advice.h"
+#include "client/server_several.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -66,13 +67,6 @@ int server_token_read(const char *path, char **ret, struct edl_error *error)
     return r;
 }
 
-static char *base_from(const char *given)
-{
-    if (strstr(given, "://") != NULL || strncmp(given, "unix:", 5) == 0)
-        return xstrdup(given);
-    return text_format("http://%s", given);
-}
-
 /* The token of options or environment; *ret stays NULL when neither names one. */
 static int explicit_token(const struct common_options *options, char **ret, struct edl_error *error)
 {
@@ -98,11 +92,9 @@ static const char *dev_text(const json_t *dev, const char *member)
     return json_string_value(json_object_get(dev, member));
 }
 
-static bool is_of(const struct client_conf *conf, bool is_there, const char *base)
+static bool is_of(const struct client_conf *conf, bool is_there, const struct server *server)
 {
-    _cleanup_free_ char *server = is_there ? base_from(conf->server) : NULL;
-
-    return server != NULL && streq(server, base);
+    return is_there && server_several_covers(conf->server, server);
 }
 
 /* take_conf - authority and token of a file, where they are not given; only for its own server */
@@ -134,9 +126,9 @@ static int complete(const struct sources *sources, struct server *server, struct
                    ? server_token_read(dev_token, &server->token, error)
                    : 0;
     }
-    if (is_of(&sources->own, sources->has_own, server->base))
+    if (is_of(&sources->own, sources->has_own, server))
         return take_conf(&sources->own, server, error);
-    if (is_of(&sources->system, sources->has_system, server->base))
+    if (is_of(&sources->system, sources->has_system, server))
         return take_conf(&sources->system, server, error);
     return 0;
 }
@@ -172,9 +164,9 @@ static void sources_clear(struct sources *sources)
     client_conf_clear(&sources->system);
 }
 
-/* choose - the base, or NULL with error: new string */
-static char *choose(const char *root, const char *given, const struct sources *sources,
-                    struct edl_error *error)
+/* choose - base and other addresses of server; -errno with error */
+static int choose(const char *root, const char *given, const struct sources *sources,
+                  struct server *server, struct edl_error *error)
 {
     _cleanup_free_ char *socket = text_format("%s" LOCAL_SOCKET, root);
 
@@ -182,14 +174,16 @@ static char *choose(const char *root, const char *given, const struct sources *s
         given = dev_text(sources->dev, "server");
     if (given == NULL && sources->has_own)
         given = sources->own.server;
-    if (given == NULL && access(socket, F_OK) == 0)
-        return text_format("unix:%s", socket);
+    if (given == NULL && access(socket, F_OK) == 0) {
+        server->base = text_format("unix:%s", socket);
+        return 0;
+    }
     if (given == NULL && sources->has_system)
         given = sources->system.server;
     if (given != NULL)
-        return base_from(given);
+        return server_several_take(given, server, error);
     (void)server_advise_unknown(root, error);
-    return NULL;
+    return error->code;
 }
 
 int server_locate_below(const char *root, const struct common_options *options, struct server *ret,
@@ -207,9 +201,9 @@ int server_locate_below(const char *root, const struct common_options *options, 
     if (r == 0)
         r = read_sources(root, given != NULL, &sources, &why);
     if (r == 0)
-        server.base = choose(root, given, &sources, &why);
+        r = choose(root, given, &sources, &server, &why);
     if (r == 0)
-        r = server.base != NULL ? complete(&sources, &server, &why) : why.code;
+        r = complete(&sources, &server, &why);
     sources_clear(&sources);
     if (r < 0)
         server_clear(&server);

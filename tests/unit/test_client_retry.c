@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "client/server.h"
+#include "client/server_several.h"
 #include "client/text.h"
 #include "client/verb.h"
 #include "shared/cleanup.h"
@@ -90,17 +92,28 @@ static _Noreturn void play(int listen_fd, int keys_fd, const char *const *steps,
     _exit(0);
 }
 
-static void begin(struct script *script, const char *const *steps, bool has_body)
+/* prepare - its address, before it is begun: a script may name it */
+static int prepare(struct script *script)
 {
     struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof to;
     int listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct edl_error error = { 0 };
-    int pipes[2];
 
     assert_int_equal(bind(listen_fd, (struct sockaddr *)&to, size), 0);
     assert_int_equal(listen(listen_fd, 8), 0);
     assert_int_equal(getsockname(listen_fd, (struct sockaddr *)&to, &size), 0);
+    script->server =
+        (struct server){ .base = text_format("http://127.0.0.1:%u", (unsigned)ntohs(to.sin_port)) };
+    return listen_fd;
+}
+
+static void start(struct script *script, int take_listen_fd, const char *const *steps,
+                  bool has_body)
+{
+    int listen_fd = take_listen_fd;
+    struct edl_error error = { 0 };
+    int pipes[2];
+
     assert_int_equal(pipe(pipes), 0);
     script->pid = fork();
     if (script->pid == 0)
@@ -108,9 +121,14 @@ static void begin(struct script *script, const char *const *steps, bool has_body
     (void)safe_close(listen_fd);
     (void)safe_close(pipes[1]);
     script->keys_fd = pipes[0];
-    script->server =
-        (struct server){ .base = text_format("http://127.0.0.1:%u", (unsigned)ntohs(to.sin_port)) };
     assert_int_equal(http_client_new_quick(script->server.base, &script->server.http, &error), 0);
+}
+
+static void begin(struct script *script, const char *const *steps, bool has_body)
+{
+    int fd = prepare(script);
+
+    start(script, fd, steps, has_body);
 }
 
 /* Everything that the server told, once it has ended. */
@@ -250,4 +268,201 @@ TEST(test_nobody_there_is_told_at_once)
                      STATUS_NO_SERVER);
     assert_true(clock_read_us(CLOCK_BOOTTIME) - began_us < 5 * USEC_PER_SEC);
     end(&script, keys, sizeof keys);
+}
+
+/* --- several addresses --- */
+
+#define OTHER_LEADS                                                                                \
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nEDL-Leader: http://127.0.0.1:%u\r\n"    \
+    "Content-Length: 0\r\nConnection: close\r\n\r\n"
+
+/* The folder of one test with the one file in it. */
+static int remove_state(const char *state)
+{
+    _cleanup_free_ char *file = text_format("%s/edl/server", state);
+    _cleanup_free_ char *folder = text_format("%s/edl", state);
+
+    (void)unlink(file);
+    (void)rmdir(folder);
+    return rmdir(state);
+}
+
+/* Nobody has called it. */
+static void end_unasked(struct script *script)
+{
+    char key;
+
+    assert_int_equal(kill(script->pid, SIGKILL), 0);
+    assert_int_equal(waitpid(script->pid, NULL, 0), script->pid);
+    assert_int_equal(read(script->keys_fd, &key, 1), 0);
+    (void)safe_close(script->keys_fd);
+    server_clear(&script->server);
+}
+
+static unsigned port_of(const struct script *script)
+{
+    return (unsigned)strtoul(strrchr(script->server.base, ':') + 1, NULL, 10);
+}
+
+/* client_of - of these addresses, in a state folder of its own; it calls the first one at first */
+static struct server client_of(const char *state, const char *const *bases, size_t n)
+{
+    struct server server = { 0 };
+    _cleanup_free_ char *given =
+        text_format("%s,%s%s%s", bases[0], bases[1], n > 2 ? "," : "", n > 2 ? bases[2] : "");
+
+    assert_int_equal(setenv("XDG_STATE_HOME", state, 1), 0);
+    assert_int_equal(server_several_take(given, &server, NULL), 0);
+    assert_int_equal(http_client_new_quick(server.base, &server.http, NULL), 0);
+    return server;
+}
+
+static void submit(struct server *server)
+{
+    json_t *body = json_pack("{s:s}", "name", "a");
+    json_t *answer = NULL;
+
+    assert_int_equal(server_request(server, "POST", "/jobs", body, &answer), STATUS_OK);
+    assert_int_equal(json_integer_value(json_object_get(answer, "id")), 7);
+    json_decref(answer);
+    json_decref(body);
+}
+
+TEST(test_address_where_nobody_listens_is_passed_over_and_the_other_is_kept)
+{
+    static const char *const steps[] = { ACCEPTED, ACCEPTED, NULL };
+    char home[] = "/tmp/edl-several-XXXXXX";
+    struct script script;
+    struct server server;
+    char keys[2048];
+
+    assert_non_null(mkdtemp(home));
+    begin(&script, steps, true);
+
+    const char *bases[] = { "http://127.0.0.1:1", script.server.base };
+
+    server = client_of(home, bases, 2);
+    assert_string_equal(server.base, bases[0]);
+    submit(&server);
+    assert_string_equal(server.base, bases[1]);
+    server_clear(&server);
+    server = client_of(home, bases, 2); /* the next command */
+    assert_string_equal(server.base, bases[1]);
+    submit(&server);
+    server_clear(&server);
+    end(&script, keys, sizeof keys);
+    (void)remove_state(home);
+}
+
+TEST(test_standby_that_names_the_leader_is_followed_with_the_same_key)
+{
+    static const char *const leader_steps[] = { ACCEPTED, NULL };
+    char home[] = "/tmp/edl-several-XXXXXX";
+    struct script standby, other, leader;
+    struct server server;
+    char told[300], keys[2][2048];
+    const char *standby_steps[] = { told, NULL };
+
+    assert_non_null(mkdtemp(home));
+    begin(&leader, leader_steps, true);
+    begin(&other, leader_steps, true);
+    (void)snprintf(told, sizeof told, OTHER_LEADS, port_of(&leader));
+    begin(&standby, standby_steps, true);
+
+    const char *bases[] = { standby.server.base, other.server.base, leader.server.base };
+
+    server = client_of(home, bases, 3);
+    submit(&server);
+    server_clear(&server);
+    end(&standby, keys[0], sizeof keys[0]);
+    end(&leader, keys[1], sizeof keys[1]);
+    assert_string_equal(keys[0], keys[1]);
+    end_unasked(&other);
+    (void)remove_state(home);
+}
+
+/* Nobody's token goes where a header points. */
+TEST(test_leader_that_nobody_listed_is_not_called)
+{
+    static const char *const steps[] = { ACCEPTED, NULL };
+    char home[] = "/tmp/edl-several-XXXXXX";
+    struct script standby, leader, stranger;
+    struct server server;
+    char told[300], keys[2048];
+    const char *standby_steps[] = { told, NULL };
+
+    assert_non_null(mkdtemp(home));
+    begin(&stranger, steps, true);
+    begin(&leader, steps, true);
+    (void)snprintf(told, sizeof told, OTHER_LEADS, port_of(&stranger));
+    begin(&standby, standby_steps, true);
+
+    const char *bases[] = { standby.server.base, leader.server.base };
+
+    server = client_of(home, bases, 2);
+    submit(&server);
+    assert_string_equal(server.base, bases[1]);
+    server_clear(&server);
+    end(&standby, keys, sizeof keys);
+    end(&leader, keys, sizeof keys);
+    end_unasked(&stranger);
+    (void)remove_state(home);
+}
+
+/* Two that name each other, as while one takes over, are asked twice; then it is waited. */
+TEST(test_two_that_name_each_other_are_not_asked_without_end)
+{
+    char home[] = "/tmp/edl-several-XXXXXX";
+    struct script a, b;
+    struct server server;
+    char says_b[300], says_a[300], keys[2048];
+    const char *a_steps[] = { says_b, says_b, ACCEPTED, NULL };
+    const char *b_steps[] = { says_a, NULL };
+    int fds[2];
+
+    assert_non_null(mkdtemp(home));
+    fds[0] = prepare(&a);
+    fds[1] = prepare(&b);
+    (void)snprintf(says_b, sizeof says_b, OTHER_LEADS, port_of(&b));
+    (void)snprintf(says_a, sizeof says_a, OTHER_LEADS, port_of(&a));
+    start(&a, fds[0], a_steps, true);
+    start(&b, fds[1], b_steps, true);
+
+    const char *bases[] = { a.server.base, b.server.base };
+
+    server = client_of(home, bases, 2);
+    submit(&server);
+    server_clear(&server);
+    end(&a, keys, sizeof keys);
+    end(&b, keys, sizeof keys);
+    (void)remove_state(home);
+}
+
+TEST(test_addresses_that_make_no_sense_are_refused)
+{
+    static const char *const given[] = { "http://a:1,", ",http://a:1", "http://a:1,,http://b:1",
+                                         "http://a:1,ftp://b" };
+
+    for (size_t i = 0; i < ELEMENTS(given); i++) {
+        struct edl_error error = { 0 };
+        struct server server = { 0 };
+
+        assert_int_equal(server_several_take(given[i], &server, &error), -EINVAL);
+        assert_true(error.remedy[0] != '\0');
+    }
+}
+
+TEST(test_token_of_a_file_goes_to_its_addresses_alone)
+{
+    struct server server = { 0 };
+
+    assert_int_equal(server_several_take("https://a:1,https://b:1", &server, NULL), 0);
+    assert_true(server_several_covers("https://b:1,https://a:1,https://c:1", &server));
+    assert_false(server_several_covers("https://a:1", &server));
+    assert_false(server_several_covers("https://a:1,https://c:1", &server));
+    server_clear(&server);
+    assert_int_equal(server_several_take("https://a:1", &server, NULL), 0);
+    assert_true(server_several_covers("https://a:1,https://b:1", &server));
+    assert_false(server_several_covers("https://b:1", &server));
+    server_clear(&server);
 }
