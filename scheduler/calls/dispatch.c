@@ -44,6 +44,7 @@ static const struct fair_limits limits[] = {
 };
 
 #define OPENING_PART_OF_LEASE 5
+#define OPENING_TAKE_OVER_US (250 * USEC_PER_MSEC) /* people have waited for the leader already */
 
 /* So many passes of the loop go to other sources before one goes to the queues here. */
 #define PASSES_FIRST 4
@@ -413,6 +414,8 @@ void dispatch_open(struct scheduler *scheduler)
     struct dispatch *dispatch = &scheduler->dispatch;
     uint64_t most_us = MIN_OF(scheduler->options.lease_us / OPENING_PART_OF_LEASE, USEC_PER_SEC);
 
+    if (scheduler->leadership.role != ROLE_ALONE)
+        most_us = MIN_OF(most_us, (uint64_t)OPENING_TAKE_OVER_US);
     if (cluster_unheard_nodes(scheduler->cluster) == 0)
         return;
     if (sd_event_source_set_time_relative(dispatch->opened, most_us) >= 0)
