@@ -648,9 +648,9 @@ int auth_check(struct http_request *request, const struct http_route *route, voi
     if (r != 0)
         return r;
     r = check(scheduler, request, route, &owner, error);
-    if (r == 0)
-        r = connection_owner_take(request, &owner, error);
-    return r;
+    if (r < 0)
+        return leadership_doubt(scheduler, route, error);
+    return r == 0 ? connection_owner_take(request, &owner, error) : r;
 }
 
 void auth_note_refusal(const struct http_request *request, const struct edl_error *error,

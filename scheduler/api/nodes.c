@@ -407,6 +407,11 @@ static int read_term(const json_t *body, uint64_t *ret, struct edl_error *error)
     return body_u64(&may, "term", INT64_MAX, ret, error);
 }
 
+static bool takes_lease_only(const struct scheduler *scheduler)
+{
+    return scheduler->degraded.on || scheduler->flight != NULL || !leadership_is_fresh(scheduler);
+}
+
 void api_node_report(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -438,7 +443,7 @@ void api_node_report(struct http_request *request, void *userdata)
         r = read_report(body, &report, &list, &ports, &error);
     if (r == 0)
         r = machine_from_json(body, &machine, &error);
-    if (r == 0 && !scheduler->degraded.on && scheduler->flight == NULL)
+    if (r == 0 && !takes_lease_only(scheduler))
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
     if (r == 0 && machine != NULL)
         machines_take(&scheduler->machines, node->name, TAKE_PTR(machine));
@@ -447,7 +452,7 @@ void api_node_report(struct http_request *request, void *userdata)
         denials_note(&scheduler->denials, request, &error);
     if (r < 0) {
         refuse_report(request, node, &error);
-    } else if (scheduler->degraded.on || scheduler->flight != NULL) {
+    } else if (takes_lease_only(scheduler)) {
         degraded_report(scheduler, request, node, &report);
     } else {
         note_silence(scheduler, node, body, &report);

@@ -21,6 +21,9 @@
 /* A report that tells of a higher term ends a term so often at most: the database is asked then,
  * and its answer counts for so long. */
 #define WORD_COUNTS_EVERY_US (60 * USEC_PER_SEC)
+/* Three signs of life. */
+#define FRESH_US (1500 * USEC_PER_MSEC)
+#define OF_NODES (ROUTE_NODE | ROUTE_JOIN | ROUTE_PROCESS)
 
 const char *leadership_role_to_string(enum leadership_role role)
 {
@@ -61,6 +64,25 @@ void leadership_stored(struct scheduler *scheduler, uint64_t sent_us)
         permission_stored(&scheduler->leadership.permission, sent_us);
 }
 
+bool leadership_is_fresh(const struct scheduler *scheduler)
+{
+    const struct leadership *leadership = &scheduler->leadership;
+    uint64_t sent_us = leadership->permission.until_us - PERMISSION_US;
+
+    return leadership->role == ROLE_ALONE ||
+           (leadership->role == ROLE_LEADER && leadership->permission.until_us != 0 &&
+            clock_read_us(CLOCK_BOOTTIME) < sent_us + FRESH_US);
+}
+
+int leadership_doubt(const struct scheduler *scheduler, const struct http_route *route,
+                     struct edl_error *error)
+{
+    if (error->code == -EAGAIN || (route->flags & OF_NODES) == 0 || leadership_is_fresh(scheduler))
+        return error->code;
+    return edl_error_set(error, -EAGAIN, "scheduler %s does not know now whether it leads",
+                         scheduler->leadership.self.name);
+}
+
 /* --- calls that are answered --- */
 
 bool leadership_knows_state(const struct scheduler *scheduler)
@@ -83,8 +105,8 @@ static bool is_served(const struct scheduler *scheduler, const struct http_route
     switch (scheduler->leadership.role) {
     case ROLE_ALONE:
         return true;
-    case ROLE_LEADER:
-        return route->handler != api_node_report || leadership_may_lease(scheduler);
+    case ROLE_LEADER: /* nodes would believe it */
+        return public || (route->flags & OF_NODES) == 0 || leadership_may_lease(scheduler);
     case ROLE_STANDBY:
         return public;
     case ROLE_AWAY:

@@ -2,13 +2,13 @@
 /* leadership.h - which of several schedulers leads
  *
  *   alone                                    one database in the state directory, one process
- *   standby --(lock, term, load)--> leader --(term ended, database away)--> away --(the same)-->
- * leader
+ *   standby --(lock, term, load)--> leader
+ *   leader --(term ended, database away)--> away --(lock, term, load)--> leader
  *
  * With a database that several schedulers share each process starts as a standby. A thread waits
  * for the lock of the database and takes the next term there (candidate.h); the loop loads what is
- * stored, and leads. A leader whose term ended, or whose database is away, may be ahead of what is
- * stored: it answers nothing but public calls, and reports as long as its permission lasts
+ * stored, and leads. A leader whose term ended, or whose database is away, may be ahead of the
+ * database: it answers nothing but public calls, and reports as long as its permission lasts
  * (permission.h). The same process tries again.
  *
  * Used by: scheduler. Tests: tests/unit/test_leadership.c. */
@@ -81,6 +81,16 @@ bool leadership_knows_state(const struct scheduler *scheduler);
 
 /* leadership_may_lease - whether an answer made now may tell a lease */
 bool leadership_may_lease(const struct scheduler *scheduler);
+
+/* leadership_is_fresh - it proved of late that it leads: another one may have begun a moment ago at
+ * the earliest. Without, nothing that a node reports is taken, and nothing is refused it for good
+ */
+bool leadership_is_fresh(const struct scheduler *scheduler);
+
+/* leadership_doubt - a node's call was refused with error: where that is not fresh the refusal is
+ * one for now, as the node may have joined anew elsewhere. Returns error's code */
+int leadership_doubt(const struct scheduler *scheduler, const struct http_route *route,
+                     struct edl_error *error);
 
 /* leadership_check - whether a call of that route is answered in this role: 0, or -EAGAIN with
  * error, and the header EDL-Leader set. For http_server_config.authorise: nobody's credential was

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
+#include "scheduler/calls/answered_keys.h"
 #include "scheduler/leadership/candidate.h"
 #include "scheduler/leadership/leadership.h"
 #include "scheduler/leadership/watch.h"
@@ -121,7 +122,6 @@ static int make_far(struct scheduler *scheduler, struct store *near, struct edl_
 
     if (r == 0)
         r = store_far_new(scheduler->event, &config, &far, error);
-
     if (r < 0)
         return r;
     scheduler->store = far;
@@ -146,10 +146,12 @@ static int load(struct scheduler *scheduler, struct store *near, struct edl_erro
         r = notices_load(scheduler, error);
     if (r == 0)
         r = make_far(scheduler, near, error);
-    if (r < 0)
-        scheduler->store = former;
-    else
+    if (r == 0) {
         (void)store_free(former);
+        return 0;
+    }
+    scheduler->store = former;
+    log_hub_set_store(scheduler->logs, former);
     return r;
 }
 

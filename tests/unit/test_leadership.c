@@ -279,6 +279,7 @@ TEST(test_a_line_for_one_more_scheduler_is_good_once)
     ask(live, 409, "POST", "/schedulers", "{\"name\":\"n3\"}", &reply); /* it is alone */
     assert_non_null(strstr(reply.error.remedy, "migrate"));
     play(live, ROLE_LEADER, 8);
+    allow(live);
     (void)snprintf(live->scheduler->options.store, STORE_URL_MAX, "postgresql://edl:secret@db/edl");
     make_authority(live);
     ask(live, 400, "POST", "/schedulers", "{\"name\":\"a b\"}", &reply);
@@ -371,4 +372,35 @@ TEST(test_the_figures_of_a_standby)
     play(live, ROLE_LEADER, 8);
     ask(live, 401, "GET", "/metrics", NULL, &reply);
     reply_clear(&reply);
+}
+
+/* Another scheduler may have let the node in meanwhile: a refusal for good would end it. */
+TEST(test_one_that_may_be_deposed_refuses_no_node_for_good)
+{
+    struct live *live = *state;
+    struct permission *permission = &live->scheduler->leadership.permission;
+    struct reply reply = { 0 };
+    char *credential;
+
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    join(live, &reply);
+    credential = strdup(json_string_value(json_object_get(reply.json, "credential")));
+    assert_int_equal(report(live, "0000", REPORT(""), &reply), 401);
+    assert_int_equal(report(live, credential, REPORT(""), &reply), 200);
+    permission->until_us -= 2 * USEC_PER_SEC; /* it holds, and is not fresh */
+    assert_true(leadership_may_lease(live->scheduler));
+    assert_false(leadership_is_fresh(live->scheduler));
+    assert_int_equal(report(live, "0000", REPORT(""), &reply), 503);
+    assert_int_equal(report(live, credential, REPORT(""), &reply), 200);
+    assert_true(json_is_false(json_object_get(reply.json, "stored")));
+    permission->until_us = 0; /* nor are joins and orders answered now */
+    ask(live, 503, "POST", "/nodes/join", "{\"node\":\"n1\"," OFFER "}", &reply);
+    reply_clear(&reply);
+    live_send_as(live, credential, "GET", "/nodes/n1/orders?wait=0", NULL, NULL, &reply);
+    live_wait(live, &reply);
+    assert_int_equal(reply.status, 503);
+    ask(live, 200, "GET", "/jobs", NULL, &reply);
+    reply_clear(&reply);
+    free(credential);
 }

@@ -376,7 +376,7 @@ const char *far_name(struct far_statement *statement, int column)
 
 bool store_is_far(const struct store *store)
 {
-    return far_of(store) != NULL;
+    return store != NULL && far_of(store) != NULL;
 }
 
 struct store_asked *store_ask_for(struct store *store, struct store_asked *memo)
