@@ -179,21 +179,22 @@ static int write_epoch(const struct scheduler_options *options, const struct beg
 }
 
 /* What the backup and the former database know together; the cluster is the backup's. */
-static struct begun next_epoch(const struct scheduler_options *options, struct store *store,
-                               const struct cluster *cluster, const struct epoch_known *former,
-                               uint64_t now_us)
+static int next_epoch(const struct scheduler_options *options, struct store *store,
+                      const struct cluster *cluster, const struct epoch_known *former,
+                      uint64_t now_us, struct begun *ret, struct edl_error *error)
 {
     struct begun last = read_epoch(options);
     struct epoch_known known;
-    struct begun next;
+    int r = store_known(store, &known, error);
 
-    store_known(store, &known);
+    if (r < 0)
+        return r;
     known.next_job = MAX_OF(MAX_OF(known.next_job, cluster_next_job(cluster)),
                             MAX_OF(former->next_job, last.first_job));
     known.known_until_us = MAX_OF(known.known_until_us, former->known_until_us);
-    next.epoch = MAX_OF(MAX_OF(last.epoch, store_epoch(store)) + 1, now_us / USEC_PER_SEC);
-    next.first_job = epoch_first_job(&known, now_us);
-    return next;
+    ret->epoch = MAX_OF(MAX_OF(last.epoch, store_epoch(store)) + 1, now_us / USEC_PER_SEC);
+    ret->first_job = epoch_first_job(&known, now_us);
+    return 0;
 }
 
 static int begin_epoch(const struct scheduler_options *options, struct store *store,
@@ -213,8 +214,9 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
     r = store_load(store, cluster, now, error);
     if (r < 0)
         return r;
-    begun = next_epoch(options, store, cluster, former, now.wall_us);
-    r = write_epoch(options, &begun, error);
+    r = next_epoch(options, store, cluster, former, now.wall_us, &begun, error);
+    if (r == 0)
+        r = write_epoch(options, &begun, error);
     if (r == 0)
         r = store_begin_epoch(store, begun.epoch, begun.first_job, now.wall_us, error);
     if (r < 0)

@@ -571,8 +571,7 @@ static void look_at_store(struct view *view)
     if (store == NULL)
         return;
     store_figures(store, &view->store);
-    /* why: what cannot be read is 0 here, and edl_db_writable and the log tell of the store */
-    (void)store_archived_counts(store, view->jobs, NULL);
+    store_archived_counts(store, view->jobs);
     view->archived_bytes = store_archived_bytes(store);
 }
 

@@ -417,6 +417,8 @@ int notices_load(struct scheduler *scheduler, struct edl_error *error)
     }
     r = store_notices(store_near(scheduler->store), load_one, outbox, &last, error);
 
+    if (r == 0)
+        r = store_known(store_near(scheduler->store), &known, error);
     if (r < 0) {
         (void)outbox_free(outbox);
         return r;
@@ -427,7 +429,6 @@ int notices_load(struct scheduler *scheduler, struct edl_error *error)
             outbox_resume(outbox, notices->slots[i].send->message_id);
     (void)outbox_free(notices->outbox);
     notices->outbox = outbox;
-    store_known(store_near(scheduler->store), &known);
     (void)snprintf(notices->mark, sizeof notices->mark, "%" PRIx64, known.made_us);
     return 0;
 }

@@ -39,15 +39,6 @@ int store_step_done(struct store *store, enum statement which, struct edl_error 
                : 0;
 }
 
-uint64_t store_first_number_of(const struct store *store, enum statement which)
-{
-    struct prepared *statement = store->statements[which];
-    uint64_t number = store_next(statement, "", NULL) == 1 ? store_column_u64(statement, 0) : 0;
-
-    store_reset(statement);
-    return number;
-}
-
 int store_prepare_all(struct store *store, struct edl_error *error)
 {
     for (int i = 0; i < ST_N; i++) {
@@ -65,6 +56,7 @@ struct store *store_new(void)
     struct store *store = xcalloc(1, sizeof *store);
 
     store->sweeping = true;
+    store_free_sums(store);
     histogram_init(&store->commits, histogram_work_us);
     return store;
 }
@@ -77,6 +69,7 @@ struct store *store_free(struct store *store)
         if (store->statements[i] != NULL)
             (void)store->engine->calls->finish(store->statements[i]);
     store->engine = engine_close(store->engine);
+    store_free_sums(store);
     free(store);
     return NULL;
 }
@@ -89,21 +82,6 @@ const struct reader_source *store_reader_source(const struct store *store)
 int store_schema_version(const struct store *store)
 {
     return store->schema_version;
-}
-
-static int put_tail(struct store *store, const struct log_tail *tail, struct edl_error *error)
-{
-    struct prepared *statement = store->statements[ST_TAIL_PUT];
-
-    store_bind_u64(statement, 1, tail->job_id);
-    store_bind_text(statement, 2, tail->role);
-    store_bind_u64(statement, 3, tail->index);
-    store_bind_u64(statement, 4, tail->incarnation);
-    store_bind_u64(statement, 5, tail->sequence);
-    store_bind_text(statement, 6, tail->text);
-    store_bind_text(statement, 7, tail->times != NULL ? tail->times : "");
-    store_bind_u64(statement, 8, tail->next_offset);
-    return store_step_done(store, ST_TAIL_PUT, error);
 }
 
 static bool is_record(enum effect_kind kind)
@@ -121,7 +99,7 @@ int store_write_records(struct store *store, const struct turn_records *records,
     if (r == 0)
         r = store_put_series(store, records, error);
     for (size_t i = 0; r == 0 && i < records->n_tails; i++)
-        r = put_tail(store, &records->tails[i], error);
+        r = store_put_tail(store, &records->tails[i], error);
     for (size_t i = 0; r == 0 && i < records->n_answers; i++)
         r = store_put_answer(store, &records->answers[i], error);
     if (r == 0)
@@ -138,15 +116,16 @@ int store_write_records(struct store *store, const struct turn_records *records,
 int store_write_rest(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
     static int (*const steps[])(struct store *, const struct turn_rest *, struct edl_error *) = {
-        store_archive_jobs, store_put_held,     store_trim_answers, store_trim_audit,
-        store_trim_events,  store_trim_archive, store_trim_tails,
+        store_archive_jobs, store_put_held,    store_trim_answers,
+        store_trim_audit,   store_trim_events, store_trim_families,
+        store_trim_archive, store_trim_tails,  store_sweep,
     };
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
         r = steps[i](store, rest, error);
     if (r == 0)
-        r = store_sweep(store, error);
+        r = store_write_sums(store, error);
     return r < 0 ? r : store_look_at_rest(store, error);
 }
 
@@ -155,8 +134,10 @@ static int write_turn(struct store *store, const struct turn_records *records,
 {
     const struct engine_calls *calls = store->engine->calls;
     struct turn_rest rest;
-    int r;
+    int r = store_need_sums(store, error);
 
+    if (r < 0)
+        return r;
     if (calls->begin(store->engine) < 0)
         return store_error(store, "writing", error);
     r = store_write_records(store, records, error);
@@ -166,8 +147,10 @@ static int write_turn(struct store *store, const struct turn_records *records,
     turn_rest_done(&rest);
     if (r == 0 && calls->commit(store->engine) < 0)
         r = store_error(store, "writing", error);
-    if (r < 0)
-        calls->rollback(store->engine);
+    if (r == 0)
+        return 0;
+    calls->rollback(store->engine);
+    store_forget_sums(store);
     return r;
 }
 

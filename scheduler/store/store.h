@@ -307,10 +307,10 @@ int store_archived_of_array(struct store *store, struct archived_array *ret,
                             struct edl_error *error);
 
 /* store_archived_counts - how many there are, by enum job_state: ret has room for every state */
-int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error);
-/* store_archived_total - their sum; 0 also when that cannot be read. store_archived_bytes - what
- * their rows take; the same */
-uint64_t store_archived_total(struct store *store);
+void store_archived_counts(const struct store *store, uint64_t *ret);
+/* store_archived_total - their sum. store_archived_bytes - what their rows take. None of the three
+ * reads anything */
+uint64_t store_archived_total(const struct store *store);
 uint64_t store_archived_bytes(const struct store *store);
 
 /* store_archived_usage - what they were granted, by user (NULL: each); those that were deleted
@@ -413,14 +413,15 @@ int store_check_file(const char *path, struct edl_error *error);
 /* Epochs: store_begin_epoch after a backup has taken the place of the database; event revisions go
  * on from store_first_number, jobs from first_job, as store_load lets them do. epoch: above
  * store_epoch. */
-uint64_t store_epoch(struct store *store); /* 0: there was none */
-uint64_t store_first_number(struct store *store);
-bool store_epoch_numbers(struct store *store, struct epoch_numbers *ret); /* false: no epoch */
+uint64_t store_epoch(const struct store *store); /* 0: there was none */
+uint64_t store_first_number(const struct store *store);
+bool store_epoch_numbers(const struct store *store,
+                         struct epoch_numbers *ret); /* false: no epoch */
 int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t first_job, uint64_t wall_us,
                       struct edl_error *error);
 
 /* store_known - what the database tells of its history; next_job: behind the highest in a row */
-void store_known(struct store *store, struct epoch_known *ret);
+int store_known(struct store *store, struct epoch_known *ret, struct edl_error *error);
 
 /* Credentials that were taken away after a backup was made, which is now to be restored. */
 enum revoked_kind {

@@ -3,6 +3,8 @@
  *
  * Their rows stay as they were written last. A figure that would cost a look at all of them is kept
  * as a sum in the transaction that changes it: their number, and their grants. */
+#include <string.h>
+
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/job_names.h"
@@ -29,6 +31,7 @@ static int mark(struct store *store, const struct archived_facts *job, struct ed
         store_bind_i64(statement, 3, job->index);
         store_bind_i64(statement, 4, job->n);
     }
+    store_bind_u64(statement, 5, job->kept_bytes);
     return store_step_done(store, ST_ARCHIVE, error);
 }
 
@@ -55,11 +58,10 @@ static int archive(struct store *store, uint64_t id, struct edl_error *error)
 
     if (r <= 0)
         return r;
+    store->sums.archived[job.state]++;
+    store->sums.archived_changed[job.state] = true;
+    user_sums_add(&store->sums.archive, job.user, 1, job.kept_bytes);
     r = mark(store, &job, error);
-    if (r < 0)
-        return r;
-    store_bind_u64(store->statements[ST_ARCHIVE_COUNT], 1, id);
-    r = store_step_done(store, ST_ARCHIVE_COUNT, error);
     return r < 0 ? r : add_usage(store, &job, error);
 }
 
@@ -217,45 +219,23 @@ int store_archived_of_array(struct store *store, struct archived_array *ret,
     return r;
 }
 
-int store_archived_counts(struct store *store, uint64_t *ret, struct edl_error *error)
+void store_archived_counts(const struct store *store, uint64_t *ret)
 {
-    struct prepared *statement = store->statements[ST_ARCHIVED_COUNTS];
-    int r;
-
-    memset(ret, 0, FIGURE_JOB_STATES * sizeof *ret);
-    while ((r = next_row(store, ST_ARCHIVED_COUNTS, error)) == 1) {
-        struct row row;
-
-        row_begin(&row, statement, error, "archived_count");
-        ret[row_state(&row, 0, job_state_from_string)] = row_u64(&row, 1, INT64_MAX);
-        if (row.r < 0) {
-            r = row.r;
-            break;
-        }
-    }
-    store_reset(statement);
-    return r;
+    memcpy(ret, store->sums.archived, sizeof store->sums.archived);
 }
 
-uint64_t store_archived_total(struct store *store)
+uint64_t store_archived_total(const struct store *store)
 {
-    uint64_t counts[FIGURE_JOB_STATES];
     uint64_t total = 0;
 
-    if (store_archived_counts(store, counts, NULL) < 0)
-        return 0;
-    for (size_t i = 0; i < ELEMENTS(counts); i++)
-        total += counts[i];
+    for (size_t i = 0; i < FIGURE_JOB_STATES; i++)
+        total += store->sums.archived[i];
     return total;
 }
 
 uint64_t store_archived_bytes(const struct store *store)
 {
-    struct prepared *statement = store->statements[ST_ARCHIVED_SHARE];
-    uint64_t bytes = store_next(statement, "", NULL) == 1 ? store_column_u64(statement, 1) : 0;
-
-    store_reset(statement);
-    return bytes;
+    return store->sums.archive.bytes;
 }
 
 /* An archived job that may have to go. */
@@ -263,61 +243,111 @@ struct candidate {
     uint64_t id, ended_wall_us;
 };
 
-/* 1 with the one that ended first, of all or of the user with the most; 0: there is none. */
-static int oldest(struct store *store, enum statement which, struct candidate *ret,
+/* 1 with the one that ended first, of all or of this user; 0: there is none. */
+static int oldest(struct store *store, const char *user, struct candidate *ret,
                   struct edl_error *error)
 {
+    enum statement which = user != NULL ? ST_ARCHIVED_OLDEST_OF : ST_ARCHIVED_OLDEST;
     struct prepared *statement = store->statements[which];
-    int r = next_row(store, which, error);
+    int r;
 
+    if (user != NULL)
+        store_bind_text(statement, 1, user);
+    r = next_row(store, which, error);
     if (r == 1)
         *ret = (struct candidate){ store_column_u64(statement, 0), store_column_u64(statement, 1) };
     store_reset(statement);
     return r;
 }
 
-static int drop(struct store *store, uint64_t id, struct edl_error *error)
+/* 1 with the facts of an archived job, which are to be taken back; 0: there is none. */
+static int read_facts(struct store *store, uint64_t id, struct archived_facts *ret,
+                      struct edl_error *error)
 {
+    struct prepared *statement = store->statements[ST_ARCHIVED_FACTS];
+    struct row row;
     int r;
 
-    store_bind_u64(store->statements[ST_ARCHIVED_UNCOUNT], 1, id);
-    r = store_step_done(store, ST_ARCHIVED_UNCOUNT, error);
+    *ret = (struct archived_facts){ .id = id };
+    store_bind_u64(statement, 1, id);
+    r = next_row(store, ST_ARCHIVED_FACTS, error);
+    if (r == 1) {
+        row_begin(&row, statement, error, "job %llu", (unsigned long long)id);
+        row_text(&row, 0, ret->user, sizeof ret->user);
+        ret->state = (enum job_state)row_state(&row, 1, job_state_from_string);
+        ret->kept_bytes = row_u64(&row, 2, INT64_MAX);
+        ret->document = row_u64(&row, 3, INT64_MAX);
+        ret->document_jobs = row_u64(&row, 4, INT64_MAX);
+        ret->document_bytes = row_u64(&row, 5, INT64_MAX);
+        r = row.r < 0 ? row.r : 1;
+    }
+    store_reset(statement);
+    return r;
+}
+
+static int drop(struct store *store, uint64_t id, struct edl_error *error)
+{
+    struct store_sums *sums = &store->sums;
+    struct archived_facts job;
+    int r = read_facts(store, id, &job, error);
+
+    if (r <= 0)
+        return r;
+    sums->archived[job.state] -= MIN_OF(sums->archived[job.state], UINT64_C(1));
+    sums->archived_changed[job.state] = true;
+    user_sums_take(&sums->archive, job.user, 1, job.kept_bytes);
+    r = store_leave_document(store, &job, error);
     return r < 0 ? r : store_forget_job(store, id, error);
 }
 
-/* total, bytes: as they are now. 1 with the one that is to go next; 0: none is. */
-static int next_to_drop(struct store *store, const struct turn_rest *rest, uint64_t total,
-                        uint64_t bytes, struct candidate *ret, struct edl_error *error)
+/* 1 with the oldest when it is too old; 0: it is not, or nobody looks just now. */
+static int next_too_old(struct store *store, uint64_t now_us, struct candidate *ret,
+                        struct edl_error *error)
 {
-    const struct store_history *keep = &store->history;
+    uint64_t keep_us = store->history.us, *rests_us = &store->sums.archive_rests_us;
     int r;
 
-    if (keep->jobs != 0 && total > keep->jobs)
-        return oldest(store, ST_ARCHIVED_OLDEST_OF_JOBS, ret, error);
-    if (keep->job_bytes != 0 && bytes > keep->job_bytes)
-        return oldest(store, ST_ARCHIVED_OLDEST_OF_BYTES, ret, error);
-    if (keep->us == 0)
+    if (keep_us == 0 || store_rests(*rests_us, keep_us, now_us))
         return 0;
-    r = oldest(store, ST_ARCHIVED_OLDEST, ret, error);
-    return r == 1 ? ret->ended_wall_us + keep->us < rest->wall_us : r;
+    r = oldest(store, NULL, ret, error);
+    if (r < 0 || (r == 1 && ret->ended_wall_us + keep_us < now_us))
+        return r;
+    *rests_us = store_rest_from(keep_us, r == 1 ? ret->ended_wall_us : now_us, now_us);
+    return 0;
+}
+
+/* 1 with the one that is to go next; 0: none is. n_ended: jobs that count, and are not archived */
+static int next_to_drop(struct store *store, const struct turn_rest *rest, struct candidate *ret,
+                        struct edl_error *error)
+{
+    const struct store_history *keep = &store->history;
+    const struct user_sums *archive = &store->sums.archive;
+    const struct user_sum *most = NULL;
+
+    if (keep->jobs != 0 && archive->n + rest->n_ended > keep->jobs)
+        most = user_sums_most(archive, false);
+    else if (keep->job_bytes != 0 && archive->bytes > keep->job_bytes)
+        most = user_sums_most(archive, true);
+    else
+        return next_too_old(store, rest->wall_us, ret, error);
+    return most != NULL ? oldest(store, most->user, ret, error) : 0;
 }
 
 int store_trim_archive(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
-    uint64_t total = store_archived_total(store) + rest->n_ended;
-    uint64_t begin = store_archived_bytes(store), bytes = begin;
+    const struct user_sums *archive = &store->sums.archive;
+    uint64_t begin = archive->bytes;
     struct candidate job = { 0 };
     int r = 0;
 
-    for (int i = 0; i < DROP_PER_TURN && begin - bytes < DROP_BYTES_PER_TURN; i++, total--) {
-        r = next_to_drop(store, rest, total, bytes, &job, error);
+    for (int i = 0; i < DROP_PER_TURN && begin - archive->bytes < DROP_BYTES_PER_TURN; i++) {
+        r = next_to_drop(store, rest, &job, error);
         store->trimming = r == 1;
         if (r <= 0)
             return r;
         r = drop(store, job.id, error);
         if (r < 0)
             return r;
-        bytes = store_archived_bytes(store);
     }
     return r;
 }

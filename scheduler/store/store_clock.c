@@ -49,6 +49,7 @@ static int load_steps(struct store *store, struct elapsed_record *ret, struct ed
 int store_clock(struct store *store, struct elapsed_record *ret, struct edl_error *error)
 {
     struct prepared *statement = store->statements[ST_CLOCK_ALL];
+    uint64_t newest_us;
     int r = store_next(statement, "reading the clock", error);
 
     *ret = (struct elapsed_record){ .n_steps = 0 };
@@ -59,12 +60,15 @@ int store_clock(struct store *store, struct elapsed_record *ret, struct edl_erro
         ret->elapsed_us = store_column_u64(statement, 3);
     }
     store_reset(statement);
-    if (r == 1 && load_steps(store, ret, error) < 0)
-        return error->code;
-    /* the last commit may be newer than the clock, and time does not go back */
-    if (r == 1)
-        elapsed_record_reach(ret, store_first_number_of(store, ST_CLOCK_NEWEST));
-    if (r == 1 && !elapsed_record_is_valid(ret))
+    if (r != 1)
+        return r;
+    r = load_steps(store, ret, error);
+    if (r == 0)
+        r = store_number_of(store, ST_CLOCK_NEWEST, &newest_us, error);
+    if (r < 0)
+        return r;
+    elapsed_record_reach(ret, newest_us); /* of a commit that came later: time does not go back */
+    if (!elapsed_record_is_valid(ret))
         return edl_error_set(error, EDL_ECORRUPT, "the stored clock makes no sense");
-    return r;
+    return 1;
 }

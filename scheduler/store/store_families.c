@@ -34,8 +34,10 @@ static char *fit_to_text(const struct goodput_pserver_fit *fit)
     return numbers_to_text(numbers, FIT_ELEMENTS);
 }
 
-static int trim(struct store *store, struct edl_error *error)
+int store_trim_families(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
+    if (rest->n_families == 0)
+        return 0;
     store_bind_u64(store->statements[ST_FAMILY_TRIM], 1, CLUSTER_FAMILIES_MAX);
     return store_step_done(store, ST_FAMILY_TRIM, error);
 }
@@ -60,22 +62,19 @@ static int put(struct store *store, const struct goodput_family_facts *of, struc
     store_bind_text(statement, 8, fit);
     store_bind_text(statement, 9, program);
     store_bind_u64(statement, 10, family.prior.tries);
+    store_bind_u64(statement, 11, ++store->numbers.family);
     return store_step_done(store, ST_FAMILY_PUT, error);
 }
 
 int store_put_family(struct store *store, const struct job *job, struct edl_error *error)
 {
     struct goodput_family_facts family;
-    bool any = false;
     int r = 0;
 
-    for (unsigned i = 0; r == 0 && i < FAMILY_RECORDS; i++) {
-        if (!record_of_family(job, i, &family)) /* others came since */
-            continue;
-        any = true;
-        r = put(store, &family, error);
-    }
-    return r < 0 || !any ? r : trim(store, error);
+    for (unsigned i = 0; r == 0 && i < FAMILY_RECORDS; i++)
+        if (record_of_family(job, i, &family)) /* else others came since */
+            r = put(store, &family, error);
+    return r;
 }
 
 /* The numbers of a column, n of them; the caller frees them. NULL once row->r is set. */

@@ -27,7 +27,6 @@ int store_forget_job(struct store *store, uint64_t id, struct edl_error *error)
 
 int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error)
 {
-    store->sweeping = true;
     store_bind_u64(store->statements[ST_FORGET_TASKS], 1, id);
     return store_step_done(store, ST_FORGET_TASKS, error);
 }
@@ -35,7 +34,6 @@ int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error)
 {
     struct prepared *process = store->statements[ST_FORGET_PROCESS];
-    struct prepared *tail = store->statements[ST_FORGET_TAIL];
     int r;
 
     store_bind_u64(process, 1, effect->job->id);
@@ -45,11 +43,21 @@ int store_forget_process(struct store *store, const struct effect *effect, struc
     r = store_step_done(store, ST_FORGET_PROCESS, error);
     if (r < 0)
         return r;
-    store_bind_u64(tail, 1, effect->job->id);
-    store_bind_text(tail, 2, effect->name);
-    store_bind_u64(tail, 3, effect->index);
-    store_bind_u64(tail, 4, effect->id);
-    return store_step_done(store, ST_FORGET_TAIL, error);
+    return store_forget_tail(store, effect->job->id, effect->name, effect->index, effect->id,
+                             error);
+}
+
+/* count_tails - those that are going to be deleted, before */
+static int count_tails(struct store *store, uint64_t job_id, uint64_t most, struct edl_error *error)
+{
+    struct prepared *statement = store->statements[ST_FORGOTTEN_TAIL_BYTES];
+    uint64_t bytes = 0;
+    int r;
+
+    store_bind_u64(statement, 1, job_id);
+    store_bind_u64(statement, 2, most);
+    r = store_number_of(store, ST_FORGOTTEN_TAIL_BYTES, &bytes, error);
+    return r < 0 ? r : store_uncount_tails(store, bytes, error);
 }
 
 /* Rows of one kind; *left: the rest of the turn's bound. */
@@ -58,8 +66,10 @@ static int delete_some(struct store *store, enum statement which, uint64_t job_i
 {
     struct prepared *statement = store->statements[which];
     uint64_t n;
-    int r;
+    int r = which == ST_FORGOTTEN_TAILS ? count_tails(store, job_id, *left, error) : 0;
 
+    if (r < 0)
+        return r;
     store_bind_u64(statement, 1, job_id);
     store_bind_u64(statement, 2, *left);
     r = store_step_done(store, which, error);
@@ -98,7 +108,7 @@ static int first_forgotten(struct store *store, uint64_t *ret, bool *ret_whole,
     return r;
 }
 
-int store_sweep(struct store *store, struct edl_error *error)
+int store_sweep(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
     static const struct {
         enum statement which;
@@ -112,6 +122,7 @@ int store_sweep(struct store *store, struct edl_error *error)
     bool whole = false;
     int r = 0;
 
+    store->sweeping |= rest->forgets_tasks;
     while (store->sweeping && r == 0 && rows > 0 && tails > 0) {
         bool all = true;
 

@@ -11,6 +11,7 @@
 #include "scheduler/store/engine.h"
 #include "scheduler/store/reader_source.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/store_sums.h"
 #include "scheduler/store/turn_rest.h"
 
 struct account_change;
@@ -57,10 +58,11 @@ enum statement {
     ST_EVENT_ADD,
     ST_TAIL_PUT,
     ST_ANSWER_PUT,
+    ST_ANSWER_OLDEST,
+    ST_ANSWER_OLDEST_OF,
     ST_ANSWER_DROP,
-    ST_ANSWER_OLD,
-    ST_ANSWER_SHARE,
-    ST_ANSWER_BYTES,
+    ST_ANSWER_DROP_OF,
+    ST_ANSWER_SUMS,
     ST_ANSWER_FIND,
     ST_JOIN_TOKEN_PUT,
     ST_JOIN_TOKEN_TRIM,
@@ -72,6 +74,7 @@ enum statement {
     ST_FORGOTTEN_COUNT,
     ST_FORGOTTEN_FIRST,
     ST_FORGOTTEN_TASKS,
+    ST_FORGOTTEN_TAIL_BYTES,
     ST_FORGOTTEN_TAILS,
     ST_FORGOTTEN_PROCESSES,
     ST_FORGOTTEN_RENDEZVOUS,
@@ -81,9 +84,12 @@ enum statement {
     ST_FORGOTTEN_ROW,
     ST_FORGOTTEN_DONE,
     ST_ARCHIVE,
-    ST_DOCUMENT_OF,
+    ST_ARCHIVE_FACTS,
+    ST_DOCUMENT_FIND,
     ST_DOCUMENT_PUT,
-    ST_ARCHIVE_COUNT,
+    ST_DOCUMENT_MORE,
+    ST_DOCUMENT_LESS,
+    ST_DOCUMENT_DROP,
     ST_ARCHIVE_USAGE,
     ST_ARCHIVED_BY_ID,
     ST_ARCHIVED_BY_NAME,
@@ -92,12 +98,14 @@ enum statement {
     ST_ARCHIVED_ARRAY_NEWEST,
     ST_ARCHIVED_OF_ARRAY,
     ST_ARCHIVED_OLDEST,
-    ST_ARCHIVED_OLDEST_OF_JOBS,
-    ST_ARCHIVED_OLDEST_OF_BYTES,
-    ST_ARCHIVED_SHARE,
+    ST_ARCHIVED_OLDEST_OF,
+    ST_ARCHIVED_FACTS,
+    ST_ARCHIVED_SUMS,
+    ST_ARCHIVED_SHARE_PUT,
+    ST_ARCHIVED_SHARE_DROP,
     ST_ARCHIVED_DROP,
-    ST_ARCHIVED_UNCOUNT,
     ST_ARCHIVED_COUNTS,
+    ST_ARCHIVED_COUNT_PUT,
     ST_ARCHIVED_USAGE,
     ST_ARCHIVED_JOB,
     ST_ARCHIVED_RISING,
@@ -118,7 +126,6 @@ enum statement {
     ST_EVENT_NODE,
     ST_EVENT_BOUNDS,
     ST_EVENT_OLDEST,
-    ST_EVENT_SKIPPED,
     ST_EVENT_TRIM,
     ST_HELD_NOW,
     ST_HELD_ADD,
@@ -129,7 +136,9 @@ enum statement {
     ST_SERIES_OF,
     ST_TAIL_SEQUENCE,
     ST_TAIL_BYTES,
-    ST_TAIL_TRIM,
+    ST_TAIL_COUNT,
+    ST_TAIL_UNCOUNT,
+    ST_TAIL_OLDEST,
     ST_TAIL_JOB,
     ST_USER_PUT,
     ST_USER_DELETE,
@@ -143,11 +152,17 @@ enum statement {
     ST_TOKEN_ALL,
     ST_TOKEN_LAST,
     ST_AUDIT_ADD,
-    ST_AUDIT_OLD,
-    ST_AUDIT_SHARE,
-    ST_AUDIT_COUNT,
-    ST_AUDIT_LINES,
+    ST_AUDIT_OLDEST,
+    ST_AUDIT_DROP,
+    ST_AUDIT_DROP_OF,
+    ST_AUDIT_SUMS,
     ST_AUDIT_AFTER,
+    ST_NUMBERS,
+    ST_NUMBER_PUT,
+    ST_EPOCHS,
+    ST_EPOCH_ADD,
+    ST_JOIN_TOKEN_END,
+    ST_KNOWN,
     ST_PROBE,
     ST_N,
 };
@@ -159,14 +174,15 @@ struct store {
     struct histogram commits; /* how long they took */
     uint64_t commit_failures;
     struct store_history history;
-    uint64_t audit_rests_until_us; /* no line of the audit log is too old before */
-    uint64_t held_added;           /* rows of held, in this turn */
-    bool sweeping;                 /* there may be forgotten jobs with rows left */
-    bool trimming;                 /* the archive is beyond its bounds */
-    bool rest;                     /* store_has_rest */
-    bool behind;                   /* store_is_behind */
-    int last_commit;               /* 0, or how it failed */
-    bool read_only;                /* store_open_read_only */
+    struct store_numbers numbers;
+    struct store_sums sums;
+    uint64_t held_added; /* spans that ended, in this turn */
+    bool sweeping;       /* there may be forgotten jobs with rows left */
+    bool trimming;       /* the archive is beyond its bounds */
+    bool rest;           /* store_has_rest */
+    bool behind;         /* store_is_behind */
+    int last_commit;     /* 0, or how it failed */
+    bool read_only;      /* store_open_read_only */
     bool wants_check;
     struct reader_source readers; /* of its database */
 };
@@ -196,27 +212,38 @@ uint64_t store_changes(struct store *store);
 /* store_json_text - the value as text; the caller frees it */
 char *store_json_text(json_t *take_value);
 
-/* store_first_number_of - the first column of the first row of a statement that binds nothing; 0:
- * there is none */
-uint64_t store_first_number_of(const struct store *store, enum statement which);
-
-/* STORE_KNOWN_UNTIL - the newest moment that a database ("", "former.") knows of, in SQL */
+/* Facts that a database ("", "former.") knows, in SQL: the newest moment; and STORE_KNOWN, the
+ * columns of struct epoch_known */
 #define STORE_KNOWN_UNTIL(db)                                                                      \
     "(SELECT max(us) FROM (SELECT coalesce((SELECT time_us FROM " db                               \
     "event ORDER BY revision DESC LIMIT 1), 0) AS us UNION ALL"                                    \
     " SELECT coalesce((SELECT wall_us FROM " db "audit ORDER BY id DESC LIMIT 1), 0)) AS newest)"
-#define STORE_KNOWN(engine, db)                                                                    \
-    (struct epoch_known)                                                                           \
-    {                                                                                              \
-        .next_job =                                                                                \
-            (uint64_t)engine_number(engine, "SELECT coalesce(max(id), 0) + 1 FROM " db "job"),     \
-        .made_us = (uint64_t)engine_number(engine, "SELECT applied_us FROM " db                    \
-                                                   "schema_migration WHERE version = 1"),          \
-        .known_until_us = (uint64_t)engine_number(engine, "SELECT " STORE_KNOWN_UNTIL(db)),        \
-    }
+#define STORE_KNOWN(db)                                                                            \
+    "(SELECT coalesce(max(id), 0) + 1 FROM " db "job), (SELECT applied_us FROM " db                \
+    "schema_migration WHERE version = 1), " STORE_KNOWN_UNTIL(db)
 
 /* store_statement_text - with its marks (store_text_of) */
 const char *store_statement_text(enum statement which);
+
+/* store_need_sums - before a turn: reads them where they are not known
+ * store_forget_sums - they are not known any more: somebody else has written, or a turn failed.
+ * Until they are read again people see the former ones. store_free_sums - what they own */
+int store_need_sums(struct store *store, struct edl_error *error);
+void store_forget_sums(struct store *store);
+void store_free_sums(struct store *store);
+
+/* store_write_sums - those that have rows, at the end of a turn's */
+int store_write_sums(struct store *store, struct edl_error *error);
+
+/* store_number_of - the first column of the first row of a statement whose parameters are bound;
+ * 0 with 0: it has none */
+int store_number_of(struct store *store, enum statement which, uint64_t *ret,
+                    struct edl_error *error);
+/* store_read_audit - the sums of the audit log
+ * store_put_number - the highest number of a kind that anything had, which outlives it */
+int store_read_audit(struct store *store, struct edl_error *error);
+int store_put_number(struct store *store, const char *name, uint64_t *last, uint64_t number,
+                     struct edl_error *error);
 
 /* store_prepare_all - every statement; the schema must be the newest */
 int store_prepare_all(struct store *store, struct edl_error *error);
@@ -234,10 +261,12 @@ bool store_has_records(const struct store *store, const struct turn_records *rec
 /* store_put_effect - one effect's record, inside the caller's transaction */
 int store_put_effect(struct store *store, const struct effect *effect, struct edl_error *error);
 
-/* store_put_family - an effect; of too many the user with the most loses the oldest.
+/* store_put_family - an effect. store_trim_families - of too many the user with the most loses the
+ * oldest.
  * store_load_family - the row that ST_FAMILY_ALL stands on; a damaged one is forgotten, which costs
  * time to learn it again and nothing else */
 int store_put_family(struct store *store, const struct job *job, struct edl_error *error);
+int store_trim_families(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 void store_load_family(struct cluster *cluster, struct prepared *statement);
 
 /* store_trim_events - after the turn's events, inside the caller's transaction: lets old ones go */
@@ -248,16 +277,19 @@ int store_trim_events(struct store *store, const struct turn_rest *rest, struct 
 int store_forget_job(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_tasks(struct store *store, uint64_t id, struct edl_error *error);
 int store_forget_process(struct store *store, const struct effect *effect, struct edl_error *error);
-int store_sweep(struct store *store, struct edl_error *error);
+int store_sweep(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 /* store_look_at_rest - at the end of a turn's rows: the rest for the next one */
 int store_look_at_rest(struct store *store, struct edl_error *error);
 
 /* store_archive_jobs - behind the turn's rows; their grants are summed up by user */
 int store_archive_jobs(struct store *store, const struct turn_rest *rest, struct edl_error *error);
 
-/* Of a job that is to be archived. */
+/* Of a job that is to be archived; or of one that is, without its place and its usage. */
 struct archived_facts {
-    uint64_t id, document;
+    uint64_t id, document; /* 0: its own row has it */
+    uint64_t kept_bytes;   /* of its rows */
+    uint64_t document_jobs, document_bytes;
+    enum job_state state;
     char user[ACCOUNT_NAME_MAX + 1];
     bool in_array;
     int64_t index, n; /* its place in its array, and how many were submitted */
@@ -268,16 +300,30 @@ struct archived_facts {
 int store_share_document(struct store *store, uint64_t job_id, struct archived_facts *ret,
                          struct edl_error *error);
 
+/* store_leave_document - of an archived job that goes */
+int store_leave_document(struct store *store, const struct archived_facts *job,
+                         struct edl_error *error);
+
 /* store_put_held - after the turn's processes, inside the caller's transaction: what their jobs
  * hold now, where it is other than before; spans that are too many or too old go */
 int store_put_held(struct store *store, const struct turn_rest *rest, struct edl_error *error);
+/* store_read_spans - of the sums. store_forget_spans - frees them */
+int store_read_spans(struct store *store, struct edl_error *error);
+void store_forget_spans(struct store *store);
 
 /* store_put_series - how some jobs went, in the place of what was stored of them */
 int store_put_series(struct store *store, const struct turn_records *records,
                      struct edl_error *error);
 
-/* store_log_bytes - of all kept ends of logs; 0 when it cannot be read */
+/* store_log_bytes - of all kept ends of logs */
 uint64_t store_log_bytes(const struct store *store);
+
+/* store_put_tail - the end of a log, in the place of an earlier one. store_forget_tail - that of a
+ * process. store_uncount_tails - of some that go: their bytes */
+int store_put_tail(struct store *store, const struct log_tail *tail, struct edl_error *error);
+int store_forget_tail(struct store *store, uint64_t job_id, const char *role, uint64_t index,
+                      uint64_t incarnation, struct edl_error *error);
+int store_uncount_tails(struct store *store, uint64_t bytes, struct edl_error *error);
 
 /* store_trim_tails - the oldest kept ends of logs, when all of them take too much; so */
 int store_trim_tails(struct store *store, const struct turn_rest *rest, struct edl_error *error);

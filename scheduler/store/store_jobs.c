@@ -217,14 +217,15 @@ static int add_event(struct store *store, const struct effect *effect, struct ed
 {
     struct prepared *statement = store->statements[ST_EVENT_ADD];
 
-    store_bind_u64(statement, 1, effect->wall_us);
-    store_bind_text(statement, 2, effect->event);
+    store_bind_u64(statement, 1, ++store->numbers.event);
+    store_bind_u64(statement, 2, effect->wall_us);
+    store_bind_text(statement, 3, effect->event);
     if (effect->job != NULL)
-        store_bind_u64(statement, 3, effect->job->id);
+        store_bind_u64(statement, 4, effect->job->id);
     else
-        store_bind_text(statement, 3, NULL);
-    store_bind_text(statement, 4, effect->name);
-    store_bind_text(statement, 5, effect->text);
+        store_bind_text(statement, 4, NULL);
+    store_bind_text(statement, 5, effect->name);
+    store_bind_text(statement, 6, effect->text);
     return store_step_done(store, ST_EVENT_ADD, error);
 }
 

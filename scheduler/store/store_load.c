@@ -324,12 +324,12 @@ int store_load(struct store *store, struct cluster *cluster, struct instant now,
     struct epoch_numbers numbers;
     struct loader loader = { .store = store, .cluster = cluster, .now = now, .error = error };
 
-    for (size_t i = 0; i < ELEMENTS(steps); i++) {
-        int r = each_row(&loader, steps[i].which, steps[i].fn);
+    int r = store_need_sums(store, error);
 
-        if (r < 0)
-            return r;
-    }
+    for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+        r = each_row(&loader, steps[i].which, steps[i].fn);
+    if (r < 0)
+        return r;
     if (store_epoch_numbers(store, &numbers))
         cluster_number_from(cluster, numbers.first_job, numbers.first_incarnation);
     return 0;

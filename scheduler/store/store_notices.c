@@ -11,6 +11,7 @@ int store_put_notice(struct store *store, const struct stored_notice *notice,
                      struct edl_error *error)
 {
     struct prepared *statement = store->statements[notice->gone ? ST_NOTICE_DELETE : ST_NOTICE_PUT];
+    int r;
 
     store_bind_u64(statement, 1, notice->id);
     if (notice->gone)
@@ -24,7 +25,8 @@ int store_put_notice(struct store *store, const struct stored_notice *notice,
     store_bind_u64(statement, 8, notice->tries);
     store_bind_u64(statement, 9, notice->made_wall_us);
     store_bind_u64(statement, 10, notice->due_wall_us);
-    return store_step_done(store, ST_NOTICE_PUT, error);
+    r = store_step_done(store, ST_NOTICE_PUT, error);
+    return r < 0 ? r : store_put_number(store, "notice", &store->numbers.notice, notice->id, error);
 }
 
 static int load_one(struct prepared *statement, struct stored_notice *ret, struct edl_error *error)
@@ -62,6 +64,5 @@ int store_notices(struct store *store, store_notice_fn fn, void *userdata, uint6
         fn(&notice, userdata);
     }
     store_reset(statement);
-    *ret_last = store_first_number_of(store, ST_NOTICE_LAST);
-    return r;
+    return r < 0 ? r : store_number_of(store, ST_NOTICE_LAST, ret_last, error);
 }

@@ -2,11 +2,11 @@
 /* store_statements.c - the statements of the store, in SQL that each engine takes
  *
  * Names of columns that are words of SQL are quoted ("user"), an upsert names its table where it
- * adds to a column, and a subquery has a name. What engines say differently is a mark in braces,
+ * adds to a column, and a subquery has a name. A difference between engines is a mark in braces,
  * which store_text_of fills in. tests/unit/test_store_texts.c knows what only one engine takes. */
 #include "scheduler/store/store_internal.h"
 
-/* what decides whether an archived job is shown, and where */
+/* They decide whether an archived job is shown, and where. */
 #define WALK_COLUMNS                                                                               \
     "id, name, \"user\", state, array_name, array_index, array_jobs, submitted_wall_us"
 
@@ -36,13 +36,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_NOTICE_DELETE] = "DELETE FROM notice WHERE id = ?1",
     [ST_NOTICE_ALL] = "SELECT id, channel, \"user\", target, notices, n_notices, n_more, tries,"
                       " made_wall_us, due_wall_us FROM notice ORDER BY id",
-    [ST_NOTICE_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'notice'",
+    [ST_NOTICE_LAST] = "SELECT last FROM number WHERE name = 'notice'",
     /* each written row is the newest one */
     [ST_FAMILY_PUT] =
         "INSERT INTO family (noted, name, begun, most_s, ended_s, largest, unit_s, resize_s, fit,"
-        " program, tries) VALUES ((SELECT coalesce(max(noted), 0) + 1 FROM family),"
-        " ?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
-        " ON CONFLICT (name) DO UPDATE SET noted=excluded.noted, begun=?2, most_s=?3, ended_s=?4,"
+        " program, tries) VALUES (?11,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)"
+        " ON CONFLICT (name) DO UPDATE SET noted=?11, begun=?2, most_s=?3, ended_s=?4,"
         " largest=?5, unit_s=?6, resize_s=?7, fit=?8, program=?9, tries=?10",
     [ST_AWAY_PUT] = "UPDATE away SET us = ?1",
     [ST_AWAY_ALL] = "SELECT us FROM away",
@@ -62,28 +61,30 @@ static const char *const statement_texts[ST_N] = {
         " LIMIT (SELECT CASE WHEN count(*) > ?1 THEN count(*) - ?1 ELSE 0 END FROM family))",
     [ST_FAMILY_ALL] = "SELECT name, begun, most_s, ended_s, largest, unit_s, resize_s, fit,"
                       " program, tries FROM family ORDER BY noted",
-    [ST_EVENT_ADD] =
-        "INSERT INTO event (time_us, event, job_id, node, text) VALUES (?1,?2,?3,?4,?5)",
+    [ST_EVENT_ADD] = "INSERT INTO event (revision, time_us, event, job_id, node, text)"
+                     " VALUES (?1,?2,?3,?4,?5,?6)",
     [ST_TAIL_PUT] =
         "INSERT INTO log_tail (job_id, role, idx, incarnation, sequence, text, times,"
         " next_offset) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"
         " ON CONFLICT (job_id, role, idx, incarnation) DO UPDATE SET sequence=?5, text=?6,"
         " times=?7, next_offset=?8",
-    /* a key that had its day comes anew, as the newest row */
+    /* a key that had its day comes anew: the newest row counts */
     [ST_ANSWER_PUT] =
-        "INSERT INTO answer (\"user\", idempotency_key, request_digest, status, location,"
-        " body, answered_wall_us, etag) VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
-    [ST_ANSWER_DROP] = "DELETE FROM answer WHERE \"user\" = ?1 AND idempotency_key = ?2",
-    [ST_ANSWER_OLD] =
-        "DELETE FROM answer WHERE sequence IN (SELECT sequence FROM answer ORDER BY sequence"
-        " LIMIT 2) AND answered_wall_us < ?1",
-    [ST_ANSWER_SHARE] = "DELETE FROM answer WHERE sequence = (SELECT sequence FROM answer"
-                        " WHERE \"user\" = (SELECT \"user\" FROM answer_share WHERE \"user\" <> '*'"
-                        " ORDER BY bytes DESC LIMIT 1) ORDER BY sequence LIMIT 1)",
-    [ST_ANSWER_BYTES] = "SELECT bytes FROM answer_share WHERE \"user\" = '*'",
+        "INSERT INTO answer (sequence, \"user\", idempotency_key, request_digest, status,"
+        " location, body, answered_wall_us, etag, bytes) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+    [ST_ANSWER_OLDEST] = "SELECT sequence, \"user\", bytes, answered_wall_us FROM answer"
+                         " ORDER BY sequence LIMIT ?1",
+    [ST_ANSWER_OLDEST_OF] = "SELECT sequence, bytes FROM answer {index answer_user}"
+                            " WHERE \"user\" = ?1 ORDER BY sequence LIMIT ?2",
+    [ST_ANSWER_DROP] = "DELETE FROM answer WHERE sequence <= ?1",
+    [ST_ANSWER_DROP_OF] =
+        "DELETE FROM answer {index answer_user} WHERE sequence <= ?1 AND \"user\" = ?2",
+    [ST_ANSWER_SUMS] = "SELECT \"user\", count(*), CAST(sum(bytes) AS BIGINT)"
+                       " FROM answer {index answer_user} GROUP BY \"user\"",
     [ST_ANSWER_FIND] =
         "SELECT request_digest, status, location, body, answered_wall_us, etag"
-        " FROM answer WHERE \"user\" = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3",
+        " FROM answer WHERE \"user\" = ?1 AND idempotency_key = ?2 AND answered_wall_us >= ?3"
+        " ORDER BY sequence DESC LIMIT 1",
     [ST_USER_PUT] = "INSERT INTO \"user\" (name, role, created_wall_us, user_group,"
                     " limit_cpu_millicores, limit_gpus, limit_jobs, limit_time_us)"
                     " VALUES (?1,?2,?3,NULLIF(?4,''),?5,?6,?7,?8)"
@@ -111,19 +112,16 @@ static const char *const statement_texts[ST_N] = {
                      "made_with, is_login,"
                      " is_browser"
                      " FROM token ORDER BY id",
-    [ST_TOKEN_LAST] = "SELECT seq FROM sqlite_sequence WHERE name = 'token'",
+    [ST_TOKEN_LAST] = "SELECT last FROM number WHERE name = 'token'",
     [ST_AUDIT_ADD] =
-        "INSERT INTO audit (wall_us, \"user\", via, method, target, status, request_id)"
-        " VALUES (?1,?2,?3,?4,?5,?6,?7)",
-    [ST_AUDIT_OLD] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT 2)"
-                     " AND wall_us < ?1",
-    [ST_AUDIT_SHARE] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
-                       " WHERE \"user\" = (SELECT \"user\" FROM audit_share WHERE \"user\" <> '*'"
-                       " ORDER BY lines DESC LIMIT 1) ORDER BY id LIMIT 2)",
-    [ST_AUDIT_COUNT] = "INSERT INTO audit_share (\"user\", lines) VALUES (?1, ?2), ('*', ?2)"
-                       " ON CONFLICT (\"user\") DO UPDATE SET lines ="
-                       " audit_share.lines + excluded.lines",
-    [ST_AUDIT_LINES] = "SELECT lines FROM audit_share WHERE \"user\" = '*'",
+        "INSERT INTO audit (id, wall_us, \"user\", via, method, target, status, request_id)"
+        " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    [ST_AUDIT_OLDEST] = "SELECT id, \"user\", wall_us FROM audit ORDER BY id LIMIT ?1",
+    [ST_AUDIT_DROP] = "DELETE FROM audit WHERE id <= ?1",
+    [ST_AUDIT_DROP_OF] = "DELETE FROM audit WHERE id IN (SELECT id FROM audit"
+                         " WHERE \"user\" = ?1 ORDER BY id LIMIT ?2)",
+    [ST_AUDIT_SUMS] = "SELECT \"user\", count(*), 0 FROM audit {index audit_user}"
+                      " GROUP BY \"user\"",
     [ST_AUDIT_AFTER] = "SELECT id, wall_us, \"user\", via, method, target, status, request_id FROM"
                        " audit WHERE id > ?1 ORDER BY id LIMIT ?2",
     [ST_JOIN_TOKEN_PUT] = "{put join_token}",
@@ -141,9 +139,12 @@ static const char *const statement_texts[ST_N] = {
     [ST_FORGOTTEN_FIRST] = "SELECT job_id, whole FROM forgotten ORDER BY job_id LIMIT 1",
     [ST_FORGOTTEN_TASKS] = "DELETE FROM task WHERE job_id=?1 AND id IN"
                            " (SELECT id FROM task WHERE job_id=?1 ORDER BY id LIMIT ?2)",
-    [ST_FORGOTTEN_TAILS] =
-        "DELETE FROM log_tail WHERE job_id=?1 AND (role, idx, incarnation) IN"
-        " (SELECT role, idx, incarnation FROM log_tail WHERE job_id=?1 LIMIT ?2)",
+    [ST_FORGOTTEN_TAIL_BYTES] =
+        "SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM (SELECT {bytes text} + {bytes times}"
+        " AS bytes FROM log_tail WHERE job_id=?1 ORDER BY role, idx, incarnation LIMIT ?2) AS tail",
+    [ST_FORGOTTEN_TAILS] = "DELETE FROM log_tail WHERE job_id=?1 AND (role, idx, incarnation) IN"
+                           " (SELECT role, idx, incarnation FROM log_tail WHERE job_id=?1"
+                           " ORDER BY role, idx, incarnation LIMIT ?2)",
     [ST_FORGOTTEN_PROCESSES] =
         "DELETE FROM process WHERE job_id=?1 AND (role, idx, incarnation) IN"
         " (SELECT role, idx, incarnation FROM process WHERE job_id=?1 LIMIT ?2)",
@@ -163,22 +164,20 @@ static const char *const statement_texts[ST_N] = {
                      " WHERE job_id IN (SELECT id FROM job WHERE archived = 0) ORDER BY job_id",
     [ST_TASK_ALL] = "SELECT {task} FROM task WHERE job_id=?1 ORDER BY id",
     /* twice is once: a job that is archived already is not changed, and not counted again */
-    [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '',"
-                   " array_index = ?3, array_jobs = ?4,"
-                   " kept_bytes = 512 + {bytes reason} + {bytes slots}"
-                   " + coalesce({bytes metrics}, 0)"
-                   " + 256 * (SELECT count(*) FROM process WHERE job_id = job.id)"
-                   " + coalesce((SELECT length(points) FROM job_series WHERE job_id = job.id), 0)"
-                   " WHERE id = ?1 AND archived = 0",
-    [ST_DOCUMENT_OF] = "SELECT \"user\", spec, usage FROM job WHERE id = ?1 AND archived = 0",
+    [ST_ARCHIVE] = "UPDATE job SET archived = 1, document = ?2, spec = '', array_index = ?3,"
+                   " array_jobs = ?4, kept_bytes = ?5 WHERE id = ?1 AND archived = 0",
+    [ST_ARCHIVE_FACTS] =
+        "SELECT \"user\", spec, usage, state, 512 + {bytes reason} + {bytes slots}"
+        " + coalesce({bytes metrics}, 0)"
+        " + 256 * (SELECT count(*) FROM process WHERE job_id = job.id)"
+        " + coalesce((SELECT length(points) FROM job_series WHERE job_id = job.id), 0)"
+        " FROM job WHERE id = ?1 AND archived = 0",
+    [ST_DOCUMENT_FIND] = "SELECT id FROM document WHERE \"user\" = ?1 AND digest = ?2",
     [ST_DOCUMENT_PUT] = "INSERT INTO document (id, \"user\", digest, jobs, bytes, text)"
-                        " VALUES ((SELECT coalesce(max(id), 0) + 1 FROM document),"
-                        " ?1, ?2, 1, ?3, ?4)"
-                        " ON CONFLICT (\"user\", digest) DO UPDATE SET jobs = document.jobs + 1"
-                        " RETURNING id",
-    [ST_ARCHIVE_COUNT] = "INSERT INTO archived_count (state, jobs)"
-                         " SELECT state, 1 FROM job WHERE id = ?1"
-                         " ON CONFLICT (state) DO UPDATE SET jobs = archived_count.jobs + 1",
+                        " VALUES (?1, ?2, ?3, 1, ?4, ?5)",
+    [ST_DOCUMENT_MORE] = "UPDATE document SET jobs = jobs + 1 WHERE id = ?1",
+    [ST_DOCUMENT_LESS] = "UPDATE document SET jobs = jobs - 1 WHERE id = ?1",
+    [ST_DOCUMENT_DROP] = "DELETE FROM document WHERE id = ?1",
     /* ?2 to ?4, ?5 to ?7 and so on are of a kind each */
     [ST_ARCHIVE_USAGE] =
         "INSERT INTO archived_usage (\"user\", kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms)"
@@ -206,20 +205,23 @@ static const char *const statement_texts[ST_N] = {
                              " AND id - array_index = ?4 ORDER BY id",
     [ST_ARCHIVED_OLDEST] = "SELECT id, ended_wall_us FROM job {index archived_end}"
                            " WHERE archived = 1 ORDER BY ended_wall_us, id LIMIT 1",
-    /* of the user with the most */
-    [ST_ARCHIVED_OLDEST_OF_JOBS] =
+    [ST_ARCHIVED_OLDEST_OF] =
         "SELECT id, ended_wall_us FROM job {index archived_user_end} WHERE archived = 1"
-        " AND \"user\" = (SELECT \"user\" FROM archived_share WHERE \"user\" <> '*'"
-        " ORDER BY jobs DESC LIMIT 1) ORDER BY ended_wall_us, id LIMIT 1",
-    [ST_ARCHIVED_OLDEST_OF_BYTES] =
-        "SELECT id, ended_wall_us FROM job {index archived_user_end} WHERE archived = 1"
-        " AND \"user\" = (SELECT \"user\" FROM archived_share WHERE \"user\" <> '*'"
-        " ORDER BY bytes DESC LIMIT 1) ORDER BY ended_wall_us, id LIMIT 1",
-    [ST_ARCHIVED_SHARE] = "SELECT jobs, bytes FROM archived_share WHERE \"user\" = '*'",
+        " AND \"user\" = ?1 ORDER BY ended_wall_us, id LIMIT 1",
+    [ST_ARCHIVED_FACTS] =
+        "SELECT job.\"user\", job.state, job.kept_bytes, coalesce(job.document, 0),"
+        " coalesce(document.jobs, 0), coalesce(document.bytes, 0)"
+        " FROM job LEFT JOIN document ON document.id = job.document"
+        " WHERE job.id = ?1 AND job.archived = 1",
+    [ST_ARCHIVED_SUMS] = "SELECT \"user\", jobs, bytes FROM archived_share WHERE \"user\" <> '*'",
+    [ST_ARCHIVED_SHARE_PUT] =
+        "INSERT INTO archived_share (\"user\", jobs, bytes) VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (\"user\") DO UPDATE SET jobs=?2, bytes=?3",
+    [ST_ARCHIVED_SHARE_DROP] = "DELETE FROM archived_share WHERE \"user\" = ?1",
     [ST_ARCHIVED_DROP] = "UPDATE job SET archived = 2 WHERE id = ?1",
-    [ST_ARCHIVED_UNCOUNT] = "UPDATE archived_count SET jobs = jobs - 1"
-                            " WHERE state = (SELECT state FROM job WHERE id = ?1)",
     [ST_ARCHIVED_COUNTS] = "SELECT state, jobs FROM archived_count",
+    [ST_ARCHIVED_COUNT_PUT] = "INSERT INTO archived_count (state, jobs) VALUES (?1, ?2)"
+                              " ON CONFLICT (state) DO UPDATE SET jobs=?2",
     [ST_ARCHIVED_USAGE] =
         "SELECT \"user\", kind, jobs, cpu_millicore_ms, gpu_ms, memory_mib_ms FROM archived_usage"
         " WHERE CAST(?1 AS TEXT) IS NULL OR \"user\" = ?1 ORDER BY \"user\", kind",
@@ -247,7 +249,6 @@ static const char *const statement_texts[ST_N] = {
                        " WHERE revision > ?1 ORDER BY revision LIMIT ?2",
     [ST_EVENT_AFTER_JOB] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                            " WHERE revision > ?1 AND job_id = ?3 ORDER BY revision LIMIT ?2",
-
     /* the event's name stands in it, so that the index of resizes is used */
     [ST_EVENT_RESIZES] = "SELECT revision, time_us, event, job_id, node, text FROM event"
                          " WHERE revision > ?1 AND job_id = ?3 AND event = 'job-resized'"
@@ -258,31 +259,20 @@ static const char *const statement_texts[ST_N] = {
                       " ORDER BY revision DESC LIMIT ?2",
     [ST_EVENT_BOUNDS] = "SELECT coalesce((SELECT min(revision) FROM event), 1),"
                         " coalesce((SELECT max(revision) FROM event), 0)",
-    [ST_EVENT_OLDEST] = "SELECT revision, time_us FROM event ORDER BY revision LIMIT ?1",
-    /* revisions behind ?1 that a restored history skipped; ?2: EPOCH_SHIFT */
-    [ST_EVENT_SKIPPED] =
-        "SELECT coalesce(sum((epoch << ?2) - CASE WHEN newest > former THEN newest ELSE former"
-        " END), 0) FROM (SELECT e.epoch AS epoch,"
-        " coalesce((SELECT max(revision) FROM event WHERE revision <= e.epoch << ?2), 0)"
-        " AS newest, coalesce((SELECT max(epoch) << ?2 FROM epoch WHERE epoch < e.epoch), 0)"
-        " AS former FROM epoch AS e WHERE e.epoch << ?2 > ?1) AS skipped",
+    [ST_EVENT_OLDEST] =
+        "SELECT revision, time_us FROM event WHERE revision > ?1 ORDER BY revision LIMIT ?2",
     [ST_EVENT_TRIM] = "DELETE FROM event WHERE revision <= ?1",
-    [ST_HELD_NOW] = "SELECT since_us, processes, cpu_millicores, gpus FROM held_now"
-                    " WHERE job_id = ?1 AND role = ?2",
+    [ST_HELD_NOW] = "SELECT job_id, role, since_us, processes, cpu_millicores, gpus FROM held_now",
     [ST_HELD_ADD] = "INSERT INTO held (id, job_id, role, \"user\", since_us, until_us, processes,"
-                    " cpu_millicores, gpus) SELECT (SELECT coalesce(max(id), 0) + 1 FROM held), "
-                    "job_id, role, \"user\", since_us, ?3, processes,"
-                    " cpu_millicores, gpus FROM held_now"
-                    " WHERE job_id = ?1 AND role = ?2 AND since_us < ?3",
+                    " cpu_millicores, gpus) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
     [ST_HELD_PUT] = "INSERT INTO held_now (job_id, role, \"user\", since_us, processes,"
                     " cpu_millicores, gpus) VALUES (?1,?2,?3,?4,?5,?6,?7)"
                     " ON CONFLICT (job_id, role) DO UPDATE SET \"user\"=?3, since_us=?4,"
                     " processes=?5, cpu_millicores=?6, gpus=?7",
     [ST_HELD_DROP] = "DELETE FROM held_now WHERE job_id = ?1 AND role = ?2",
-    /* the newest row stays: it tells how many there were */
+    /* the newest row, ?4, stays: it tells how many there were */
     [ST_HELD_TRIM] = "DELETE FROM held WHERE id IN (SELECT id FROM held ORDER BY id LIMIT ?1)"
-                     " AND id < (SELECT max(id) FROM held)"
-                     " AND (id <= (SELECT max(id) FROM held) - ?2 OR until_us < ?3)",
+                     " AND id < ?4 AND (id <= ?4 - ?2 OR until_us < ?3)",
     [ST_SERIES_PUT] = "INSERT INTO job_series (job_id, rate_of, cost_name, period_us,"
                       " points) VALUES (?1,?2,?3,?4,?5) ON CONFLICT (job_id) DO UPDATE SET"
                       " rate_of=?2, cost_name=?3, period_us=?4, points=?5",
@@ -290,9 +280,36 @@ static const char *const statement_texts[ST_N] = {
         "SELECT rate_of, cost_name, period_us, points FROM job_series WHERE job_id = ?1",
     [ST_TAIL_SEQUENCE] = "SELECT coalesce(max(sequence), 0) FROM log_tail",
     [ST_TAIL_BYTES] = "SELECT bytes FROM log_bytes",
-    [ST_TAIL_TRIM] = "DELETE FROM log_tail WHERE (job_id, role, idx, incarnation) IN"
-                     " (SELECT job_id, role, idx, incarnation FROM log_tail ORDER BY sequence"
-                     " LIMIT 1)",
+    [ST_TAIL_COUNT] =
+        "UPDATE log_bytes SET bytes = bytes + ?5 - coalesce((SELECT {bytes text} + {bytes times}"
+        " FROM log_tail WHERE job_id=?1 AND role=?2 AND idx=?3 AND incarnation=?4), 0)",
+    [ST_TAIL_UNCOUNT] = "UPDATE log_bytes SET bytes = ?1",
+    [ST_TAIL_OLDEST] = "SELECT job_id, role, idx, incarnation, {bytes text} + {bytes times}"
+                       " FROM log_tail ORDER BY sequence LIMIT ?1",
+    [ST_NUMBERS] =
+        "SELECT coalesce((SELECT min(revision) FROM event), 0),"
+        " coalesce((SELECT max(revision) FROM event), 0),"
+        " coalesce((SELECT max(sequence) FROM answer), 0),"
+        " coalesce((SELECT min(id) FROM audit), 0), coalesce((SELECT max(id) FROM audit), 0),"
+        " coalesce((SELECT max(noted) FROM family), 0),"
+        " coalesce((SELECT max(id) FROM document), 0), coalesce((SELECT max(id) FROM held), 0),"
+        " coalesce((SELECT last FROM number WHERE name = 'token'), 0),"
+        " coalesce((SELECT last FROM number WHERE name = 'notice'), 0),"
+        " coalesce((SELECT last FROM number WHERE name = 'audit'), 0)",
+    [ST_NUMBER_PUT] = "INSERT INTO number (name, last) VALUES (?1, ?2)"
+                      " ON CONFLICT (name) DO UPDATE SET last=?2",
+    /* 1048576: 1 << EPOCH_SHIFT */
+    [ST_EPOCHS] = "SELECT e.epoch, coalesce((SELECT max(revision) FROM event"
+                  " WHERE revision <= e.epoch * 1048576), 0), coalesce(e.first_job, 0)"
+                  " FROM epoch AS e ORDER BY e.epoch",
+    [ST_EPOCH_ADD] =
+        "INSERT INTO epoch (epoch, began_wall_us, first_job, known_until_us, last_token)"
+        " VALUES (?1, ?2, ?3, " STORE_KNOWN_UNTIL(
+            "") ", coalesce((SELECT last FROM number WHERE name = 'token'), 0))",
+    /* they are good once: which of them were used since nobody knows */
+    [ST_JOIN_TOKEN_END] = "UPDATE join_token SET expires_wall_us = ?1"
+                          " WHERE used_wall_us = 0 AND expires_wall_us > ?1",
+    [ST_KNOWN] = "SELECT " STORE_KNOWN(""),
     [ST_PROBE] = "SELECT max(revision) FROM event",
     [ST_TAIL_JOB] =
         "SELECT job_id, role, idx, incarnation, sequence, text, times, next_offset FROM log_tail"

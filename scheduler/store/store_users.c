@@ -7,11 +7,9 @@
 #include "scheduler/store/store.h"
 
 #include "scheduler/store/store_internal.h"
-#include "shared/clock.h"
+#include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
-
-#define AUDIT_REST_US (60 * USEC_PER_SEC)
 
 /* The four of them stand together, in the rows and in the statements that write them. */
 static void bind_limits(struct prepared *statement, int first, const struct owner_limits *limits)
@@ -56,6 +54,7 @@ static int put_token(struct store *store, const struct account_change *change,
                      struct edl_error *error)
 {
     struct prepared *statement = store->statements[ST_TOKEN_PUT];
+    int r;
 
     store_bind_u64(statement, 1, change->id);
     store_bind_text(statement, 2, change->hash);
@@ -66,7 +65,8 @@ static int put_token(struct store *store, const struct account_change *change,
     store_bind_u64(statement, 7, change->made_with);
     store_bind_u64(statement, 8, change->is_login);
     store_bind_u64(statement, 9, change->is_browser);
-    return store_step_done(store, ST_TOKEN_PUT, error);
+    r = store_step_done(store, ST_TOKEN_PUT, error);
+    return r < 0 ? r : store_put_number(store, "token", &store->numbers.token, change->id, error);
 }
 
 static int drop_token(struct store *store, const struct account_change *change,
@@ -102,80 +102,105 @@ static int drop_group(struct store *store, const struct account_change *change,
     return store_step_done(store, ST_GROUP_DELETE, error);
 }
 
-/* The lines of a turn, counted: so many of the user who was last. */
-struct audit_lines {
-    const char *user; /* borrowed; NULL: there is none yet */
-    uint64_t of_user;
-};
-
-/* count_lines - adds those of the user who was last to what its share has, and to all */
-static int count_lines(struct store *store, struct audit_lines *lines, struct edl_error *error)
-{
-    struct prepared *statement = store->statements[ST_AUDIT_COUNT];
-
-    if (lines->of_user == 0)
-        return 0;
-    store_bind_text(statement, 1, lines->user);
-    store_bind_u64(statement, 2, lines->of_user);
-    lines->of_user = 0;
-    return store_step_done(store, ST_AUDIT_COUNT, error);
-}
-
-/* drop_old - lines that are too old, two at most where one came; once there are none, some time
- * goes by before the next look, as that costs half of what a line does */
+/* drop_old - lines that are too old, two at most where one came */
 static int drop_old(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
-    uint64_t now_us = rest->audited_wall_us, keep_us = store->history.audit_us;
-    uint64_t rest_us = MIN_OF(keep_us / 2, (uint64_t)AUDIT_REST_US);
-    uint64_t left_us = store->audit_rests_until_us - MIN_OF(store->audit_rests_until_us, now_us);
-    int r = 0;
+    struct prepared *statement = store->statements[ST_AUDIT_OLDEST];
+    struct store_sums *sums = &store->sums;
+    uint64_t now_us = rest->audited_wall_us, keep_us = store->history.audit_us, last = 0;
+    int r;
 
-    if (left_us > 0 && left_us <= rest_us) /* more: the clock was set back, or the bound */
+    if (keep_us == 0 || store_rests(sums->audit_rests_us, keep_us, now_us))
         return 0;
-    for (uint64_t i = 0; r == 0 && i < rest->n_audited; i++) {
-        store_bind_u64(store->statements[ST_AUDIT_OLD], 1, now_us - MIN_OF(now_us, keep_us));
-        r = store_step_done(store, ST_AUDIT_OLD, error);
-        if (r < 0 || store_changes(store) > 0)
-            continue;
-        store->audit_rests_until_us = now_us + rest_us;
-        break;
+    store_bind_u64(statement, 1, 2 * rest->n_audited);
+    while ((r = store_next(statement, "reading old lines of the audit log", error)) == 1) {
+        uint64_t wall_us = store_column_u64(statement, 2);
+
+        if (wall_us + keep_us >= now_us) {
+            sums->audit_rests_us = store_rest_from(keep_us, wall_us, now_us);
+            break;
+        }
+        last = store_column_u64(statement, 0);
+        if (sums->audit_known)
+            user_sums_take(&sums->audit, store_column_text(statement, 1), 1, 0);
     }
-    return r;
+    store_reset(statement);
+    if (r < 0 || last == 0)
+        return MIN_OF(r, 0);
+    sums->audit_first = last + 1;
+    store_bind_u64(store->statements[ST_AUDIT_DROP], 1, last);
+    return store_step_done(store, ST_AUDIT_DROP, error);
+}
+
+/* drop_of_one - the oldest lines of the user with the most, two where one came and as long as it is
+ * that; *left: so many lines that came are left. */
+static int drop_of_one(struct store *store, size_t *left, struct edl_error *error)
+{
+    struct prepared *statement = store->statements[ST_AUDIT_DROP_OF];
+    struct user_sums *sums = &store->sums.audit;
+    const struct user_sum *most = user_sums_most(sums, false);
+    _cleanup_free_ char *user = xstrdup(most->user);
+    uint64_t n = 0;
+
+    while (*left > 0 && sums->n > store->history.audit && streq(most->user, user)) {
+        uint64_t now = MIN_OF(most->n, UINT64_C(2));
+
+        n += now;
+        (*left)--;
+        user_sums_take(sums, user, now, 0);
+        most = user_sums_most(sums, false);
+        if (most == NULL)
+            break;
+    }
+    store_bind_text(statement, 1, user);
+    store_bind_u64(statement, 2, n);
+    return store_step_done(store, ST_AUDIT_DROP_OF, error);
+}
+
+/* count - the lines that came; false: there are not too many. Their numbers tell how many there are
+ * at most. The sums by user are made when that may be too many: it takes a look at each line. */
+static int count(struct store *store, const struct turn_rest *rest, bool *ret,
+                 struct edl_error *error)
+{
+    struct store_sums *sums = &store->sums;
+    uint64_t keep = store->history.audit;
+
+    sums->audit_last += rest->n_audited;
+    for (size_t i = 0; sums->audit_known && i < rest->n_shares; i++)
+        if (rest->shares[i].n_audited > 0)
+            user_sums_add(&sums->audit, rest->shares[i].user, rest->shares[i].n_audited, 0);
+    *ret = keep != 0 && sums->audit_last - sums->audit_first >= keep;
+    return *ret && !sums->audit_known ? store_read_audit(store, error) : 0;
 }
 
 /* Two go at most where one comes: the bound is reached soon after it was lowered. */
 int store_trim_audit(struct store *store, const struct turn_rest *rest, struct edl_error *error)
 {
-    const struct store_history *keep = &store->history;
-    int r = keep->audit_us != 0 && rest->n_audited > 0 ? drop_old(store, rest, error) : 0;
+    size_t left = rest->n_audited;
+    bool many;
+    int r = left > 0 ? count(store, rest, &many, error) : 0;
 
-    for (uint64_t i = 0; r == 0 && keep->audit != 0 && i < rest->n_audited; i++) {
-        if (store_first_number_of(store, ST_AUDIT_LINES) <= keep->audit)
-            break;
-        r = store_step_done(store, ST_AUDIT_SHARE, error);
-    }
+    if (left == 0 || r < 0)
+        return r;
+    r = drop_old(store, rest, error);
+    while (r == 0 && many && left > 0 && store->sums.audit.n > store->history.audit)
+        r = drop_of_one(store, &left, error);
     return r;
 }
 
 static int add_audit(struct store *store, const struct account_change *change,
-                     struct audit_lines *lines, struct edl_error *error)
+                     struct edl_error *error)
 {
     struct prepared *statement = store->statements[ST_AUDIT_ADD];
-    int r = 0;
 
-    if (lines->user == NULL || !streq(lines->user, change->name))
-        r = count_lines(store, lines, error);
-    if (r < 0)
-        return r;
-    lines->user = change->name;
-    lines->of_user++;
-    store_bind_u64(statement, 1, change->created_wall_us);
-    store_bind_text(statement, 2, change->name);
-    store_bind_text(statement, 3, change->via);
-    store_bind_text(statement, 4, change->method);
-    store_bind_text(statement, 5, change->target);
-    store_bind_u64(statement, 6, change->status);
-    store_bind_text(statement, 7, change->request_id);
+    store_bind_u64(statement, 1, ++store->numbers.audit);
+    store_bind_u64(statement, 2, change->created_wall_us);
+    store_bind_text(statement, 3, change->name);
+    store_bind_text(statement, 4, change->via);
+    store_bind_text(statement, 5, change->method);
+    store_bind_text(statement, 6, change->target);
+    store_bind_u64(statement, 7, change->status);
+    store_bind_text(statement, 8, change->request_id);
     return store_step_done(store, ST_AUDIT_ADD, error);
 }
 
@@ -187,14 +212,13 @@ int store_put_accounts(struct store *store, const struct account_change *changes
         [ACCOUNT_PUT_USER] = put_user,   [ACCOUNT_DROP_USER] = drop_user,
         [ACCOUNT_PUT_TOKEN] = put_token, [ACCOUNT_DROP_TOKEN] = drop_token,
         [ACCOUNT_PUT_GROUP] = put_group, [ACCOUNT_DROP_GROUP] = drop_group,
+        [ACCOUNT_AUDIT] = add_audit,
     };
-    struct audit_lines lines = { .user = NULL };
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = changes[i].kind == ACCOUNT_AUDIT ? add_audit(store, &changes[i], &lines, error)
-                                             : puts[changes[i].kind](store, &changes[i], error);
-    return r < 0 ? r : count_lines(store, &lines, error);
+        r = puts[changes[i].kind](store, &changes[i], error);
+    return r;
 }
 
 static int each_group(struct store *store, store_account_fn fn, void *userdata,
@@ -251,17 +275,6 @@ static int each_account(struct store *store, enum statement which, enum account_
     return r;
 }
 
-static int last_token(struct store *store, uint64_t *ret, struct edl_error *error)
-{
-    struct prepared *statement = store->statements[ST_TOKEN_LAST];
-    int r = store_next(statement, "reading tokens", error);
-
-    if (r == 1)
-        *ret = store_column_u64(statement, 0);
-    store_reset(statement);
-    return MIN_OF(r, 0);
-}
-
 int store_accounts(struct store *store, store_account_fn fn, void *userdata,
                    uint64_t *ret_last_token, struct edl_error *error)
 {
@@ -271,7 +284,7 @@ int store_accounts(struct store *store, store_account_fn fn, void *userdata,
         r = each_account(store, ST_USER_ALL, ACCOUNT_PUT_USER, fn, userdata, error);
     if (r == 0)
         r = each_account(store, ST_TOKEN_ALL, ACCOUNT_PUT_TOKEN, fn, userdata, error);
-    return r < 0 ? r : last_token(store, ret_last_token, error);
+    return r < 0 ? r : store_number_of(store, ST_TOKEN_LAST, ret_last_token, error);
 }
 
 int store_audit(struct store *store, uint64_t after, uint32_t limit, store_audit_fn fn,

@@ -4,11 +4,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
 #include "scheduler/store/store.h"
 #include "shared/macro.h"
+
+#define ANSWER_ROW_BYTES 512
 
 static void add_role(struct turn_rest *rest, const struct job *job, uint32_t role)
 {
@@ -44,6 +47,18 @@ static bool is_last_role(const struct turn_rest *rest, const struct process *pro
     return last != NULL && last->job_id == process->job->id && last->role == process->role;
 }
 
+static struct rest_share *share_of(struct turn_rest *rest, const char *user)
+{
+    struct rest_share *last = rest->n_shares > 0 ? &rest->shares[rest->n_shares - 1] : NULL;
+
+    if (last != NULL && streq(last->user, user))
+        return last;
+    rest->shares = xreallocarray(rest->shares, rest->n_shares + 1, sizeof *rest->shares);
+    last = &rest->shares[rest->n_shares++];
+    *last = (struct rest_share){ .user = xstrdup(user) };
+    return last;
+}
+
 static void add_effect(struct turn_rest *rest, const struct effect *effect, bool with_held)
 {
     switch (effect->kind) {
@@ -60,6 +75,16 @@ static void add_effect(struct turn_rest *rest, const struct effect *effect, bool
         if (with_held && !is_last_role(rest, effect->process))
             add_role(rest, effect->process->job, effect->process->role);
         break;
+    case EFFECT_SAVE_FAMILY:
+        rest->n_families++;
+        break;
+    case EFFECT_FORGET_PROCESS:
+        rest->forgets_tails = true;
+        break;
+    case EFFECT_SAVE_TASKS:
+    case EFFECT_SAVE_DATASET:
+        rest->forgets_tasks |= task_queue_is_closed(effect->job->queue);
+        break;
     default:
         break;
     }
@@ -70,7 +95,22 @@ static void add_account(struct turn_rest *rest, const struct account_change *cha
     if (change->kind != ACCOUNT_AUDIT)
         return;
     rest->n_audited++;
+    share_of(rest, change->name)->n_audited++;
     rest->audited_wall_us = MAX_OF(rest->audited_wall_us, change->created_wall_us);
+}
+
+uint64_t store_answer_bytes(const struct stored_answer *answer)
+{
+    return ANSWER_ROW_BYTES + strlen(answer->body);
+}
+
+static void add_answer(struct turn_rest *rest, const struct stored_answer *answer)
+{
+    struct rest_share *share = share_of(rest, answer->user);
+
+    rest->answered_wall_us = MAX_OF(rest->answered_wall_us, answer->wall_us);
+    share->n_answers++;
+    share->answer_bytes += store_answer_bytes(answer);
 }
 
 void turn_rest_of(const struct turn_records *records, struct turn_rest *ret)
@@ -78,7 +118,8 @@ void turn_rest_of(const struct turn_records *records, struct turn_rest *ret)
     *ret = (struct turn_rest){ .wall_us = records->wall_us,
                                .n_ended = records->n_ended,
                                .n_tails = records->n_tails,
-                               .n_answers = records->n_answers };
+                               .n_answers = records->n_answers,
+                               .forgets_tasks = records->tasks.dropped };
     if (records->wall_us != 0 && records->begun != NULL) /* 0: nobody says when it is */
         add_all_roles(ret, records->begun);
     for (size_t i = 0; i < records->n_effects; i++)
@@ -86,12 +127,15 @@ void turn_rest_of(const struct turn_records *records, struct turn_rest *ret)
     for (size_t i = 0; i < records->n_accounts; i++)
         add_account(ret, &records->accounts[i]);
     for (size_t i = 0; i < records->n_answers; i++)
-        ret->answered_wall_us = MAX_OF(ret->answered_wall_us, records->answers[i].wall_us);
+        add_answer(ret, &records->answers[i]);
 }
 
 void turn_rest_done(struct turn_rest *rest)
 {
+    for (size_t i = 0; i < rest->n_shares; i++)
+        free(rest->shares[i].user);
     free(rest->archived);
     free(rest->held);
+    free(rest->shares);
     *rest = (struct turn_rest){ .n_held = 0 };
 }

@@ -416,7 +416,7 @@ TEST(test_a_node_with_processes_keeps_its_row)
             "'" SPARE "', 'a', 'old', 1, 2)");
     file_of(live, "taken", path, sizeof path);
     file_of(live, "edl.db", former, sizeof former);
-    run_sql(live, "edl.db", "INSERT INTO sqlite_sequence VALUES ('token', 9)");
+    run_sql(live, "edl.db", "INSERT OR REPLACE INTO number VALUES ('token', 9)");
     if (store_revoke(path, former, 3, count, told, &known, &error) < 0)
         fail_msg("%s", error.text);
     assert_int_equal(told[REVOKED_NODE], 2);

@@ -168,7 +168,7 @@ static int64_t count_rows(const struct fixture *f)
 }
 
 /* 1,004 others of a user, noted after all that are there */
-static void crowd(const struct fixture *f, const char *user)
+static void crowd(struct fixture *f, const char *user)
 {
     char sql[600];
 
@@ -180,6 +180,7 @@ static void crowd(const struct fixture *f, const char *user)
                    " '[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]' FROM n",
                    user);
     run_sql(f, sql);
+    look_anew(f);
 }
 
 TEST(test_only_the_newest_are_kept)

@@ -163,6 +163,7 @@ TEST(test_old_spans_go_and_the_reader_knows)
     see_known(f, &known);
     assert_true(known > start.wall_us); /* since the database was made */
     run_sql(f, many);
+    look_anew(f);
     store_keep(f->store, &(struct store_history){ .events = 80 });
     (void)run_job(f->cluster);
     commit_at(f, 0, false);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "scheduler/store/far/far_internal.h"
@@ -22,7 +23,6 @@ struct far_turn {
     struct image image;
     struct turn_rest rest;
     struct store_history history;
-    bool sweeping; /* there is something to delete */
     uint64_t sent_us;
     /* the thread's answer */
     int r;
@@ -54,7 +54,9 @@ static int play(struct far_turn *turn, struct store *near)
     int r;
 
     near->history = turn->history;
-    near->sweeping |= turn->sweeping;
+    r = store_need_sums(near, &turn->error);
+    if (r < 0)
+        return r;
     if (calls->begin(near->engine) < 0)
         return store_error(near, "writing", &turn->error);
     r = image_play(&turn->image, near, &turn->error);
@@ -62,19 +64,21 @@ static int play(struct far_turn *turn, struct store *near)
         r = store_write_rest(near, &turn->rest, &turn->error);
     if (r == 0 && calls->commit(near->engine) < 0)
         r = store_error(near, "writing", &turn->error);
-    if (r < 0)
-        calls->rollback(near->engine);
+    if (r == 0)
+        return 0;
+    calls->rollback(near->engine);
+    store_forget_sums(near);
     return r;
 }
 
-static int read_sums(struct store *near, struct far_sums *ret, struct edl_error *error)
+static void read_sums(const struct store *near, struct far_sums *ret)
 {
     near->engine->calls->figures(near->engine, &ret->figures);
     ret->log_bytes = store_log_bytes(near);
     ret->archived_bytes = store_archived_bytes(near);
     ret->rest = near->rest;
     ret->behind = near->behind;
-    return store_archived_counts(near, ret->archived, error);
+    store_archived_counts(near, ret->archived);
 }
 
 static void run(struct worker_job *job)
@@ -83,8 +87,8 @@ static void run(struct worker_job *job)
     uint64_t start_us = clock_read_us(CLOCK_MONOTONIC);
 
     turn->r = play(turn, turn->far->near);
-    if (turn->r == 0 && read_sums(turn->far->near, &turn->sums, NULL) < 0)
-        turn->sums = turn->far->sums; /* they are for people: the turn is stored for all that */
+    if (turn->r == 0)
+        read_sums(turn->far->near, &turn->sums);
     delay(turn->far->config.delay_us);
     turn->took_us = clock_read_us(CLOCK_MONOTONIC) - start_us;
 }
@@ -98,6 +102,14 @@ static void turn_free(struct far_turn *turn)
     free(turn);
 }
 
+/* The sums of the near store are told for this one as well. */
+static void show_sums(struct store *store, const struct far_sums *sums)
+{
+    store->sums.log_bytes = sums->log_bytes;
+    store->sums.archive.bytes = sums->archived_bytes;
+    memcpy(store->sums.archived, sums->archived, sizeof store->sums.archived);
+}
+
 static void note(struct far_turn *turn)
 {
     struct store *store = turn->store;
@@ -105,10 +117,12 @@ static void note(struct far_turn *turn)
     store->last_commit = turn->r;
     if (turn->r < 0) {
         store->commit_failures++;
+        store_forget_sums(store);
         return;
     }
     histogram_observe(&store->commits, turn->took_us);
     turn->far->sums = turn->sums;
+    show_sums(store, &turn->sums);
     store->rest = turn->sums.rest;
     store->behind = turn->sums.behind;
 }
@@ -128,6 +142,21 @@ static void on_stored(struct worker_job *job)
         far->stored(far->userdata, r, sent_us, &error);
 }
 
+/* The rows of a turn are numbered in the loop. After one that was lost nobody knows which there
+ * are: then there is nothing in flight, and they are read. */
+static int take_numbers(struct store *store, struct store *near, struct edl_error *error)
+{
+    int r = store->sums.known ? 0 : store_need_sums(near, error);
+
+    if (r < 0 || store->sums.known)
+        return r;
+    store->numbers = near->numbers;
+    store->sums.epoch = near->sums.epoch;
+    store->sums.first_job = near->sums.first_job;
+    store->sums.known = true;
+    return 0;
+}
+
 int far_commit(struct store *store, const struct turn_records *records, struct edl_error *error)
 {
     struct far *far = far_of(store);
@@ -136,6 +165,9 @@ int far_commit(struct store *store, const struct turn_records *records, struct e
 
     if (far->in_flight)
         return edl_error_set(error, -EBUSY, "a turn is in flight");
+    r = take_numbers(store, far->near, error);
+    if (r < 0)
+        return r;
     turn = xcalloc(1, sizeof *turn);
     *turn = (struct far_turn){ .job = { .run = run, .done = on_stored },
                                .far = far,
@@ -143,14 +175,13 @@ int far_commit(struct store *store, const struct turn_records *records, struct e
                                .history = store->history,
                                .sent_us = clock_read_us(CLOCK_BOOTTIME) };
     far->image = &turn->image;
-    store->sweeping = false;
     r = store_write_records(store, records, error);
     far->image = NULL;
     if (r < 0) {
+        store_forget_sums(store);
         turn_free(turn);
         return r;
     }
-    turn->sweeping = store->sweeping;
     turn_rest_of(records, &turn->rest);
     far->in_flight = true;
     worker_start(far->writing, &turn->job);
@@ -215,7 +246,6 @@ int store_far_new(sd_event *event, const struct far_config *config, struct store
     far->engine.calls = &far_calls;
     far->config = *config;
     store->engine = &far->engine;
-    store->sweeping = false;
     store->schema_version = config->writer->schema_version;
     store->history = config->writer->history;
     store->readers = config->writer->readers;
@@ -225,12 +255,14 @@ int store_far_new(sd_event *event, const struct far_config *config, struct store
     if (r == 0)
         r = store_prepare_all(store, error);
     if (r == 0)
-        r = read_sums(config->writer, &far->sums, error);
+        r = take_numbers(store, config->writer, error);
     if (r < 0) {
         far->config.release = NULL;
         (void)store_free(store);
         return r;
     }
+    read_sums(config->writer, &far->sums);
+    show_sums(store, &far->sums);
     store->rest = store->behind = false;
     far->near = config->writer;
     *ret = store;

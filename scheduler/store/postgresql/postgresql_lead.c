@@ -92,6 +92,7 @@ int postgresql_lead(struct store *store, const char *name, const char *address,
         r = postgresql_ask(postgresql, LEADER_SETTINGS, 0, NULL, NULL);
     if (r < 0)
         return postgresql_told(postgresql, "waiting to lead", error);
+    store_forget_sums(store); /* another leader may have written since they were read */
     postgresql->term = term;
     *ret_term = term;
     return 0;

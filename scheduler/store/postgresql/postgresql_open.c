@@ -194,6 +194,8 @@ int postgresql_open(const char *url, struct store **ret, struct edl_error *error
     store->readers = (struct reader_source){ .open = open_source };
     (void)snprintf(store->readers.where, sizeof store->readers.where, "%s", url);
     r = prepare_all(store, error);
+    if (r == 0)
+        r = store_need_sums(store, error);
     if (r < 0)
         (void)store_free(store);
     else

@@ -111,26 +111,3 @@ int store_check_file(const char *path, struct edl_error *error)
     (void)sqlite_engine_close(sqlite);
     return r;
 }
-
-#define KNOWN STORE_KNOWN_UNTIL("") ", " SQLITE_LAST_TOKEN("")
-
-int store_begin_epoch(struct store *store, uint64_t epoch, uint64_t first_job, uint64_t wall_us,
-                      struct edl_error *error)
-{
-    char sql[1240];
-
-    /* Not of answers and the audit log: old rows there go by their number. Join tokens are good
-     * once, and which of them were used since nobody knows. */
-    (void)snprintf(sql, sizeof sql,
-                   "BEGIN IMMEDIATE;"
-                   "INSERT INTO epoch (epoch, began_wall_us, first_job, known_until_us,"
-                   " last_token) VALUES (%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", " KNOWN ");"
-                   "DELETE FROM sqlite_sequence WHERE name IN ('event', 'token');"
-                   "INSERT INTO sqlite_sequence (name, seq) VALUES ('event', %" PRIu64
-                   "), ('token', %" PRIu64 ");"
-                   "UPDATE join_token SET expires_wall_us = min(expires_wall_us, %" PRIu64
-                   ") WHERE used_wall_us = 0;"
-                   "COMMIT",
-                   epoch, wall_us, first_job, epoch << EPOCH_SHIFT, epoch << EPOCH_SHIFT, wall_us);
-    return sqlite_exec(sqlite_engine_of(store->engine), sql, "beginning an epoch", error);
-}

@@ -13,10 +13,6 @@
     "stop the scheduler and take a backup: edl admin restore FILE --state-dir DIR; without one,"   \
     " sqlite3 edl.db .recover"
 
-/* SQLITE_LAST_TOKEN - the highest id that a token ever had in a database ("", "former."), in SQL */
-#define SQLITE_LAST_TOKEN(db)                                                                      \
-    "coalesce((SELECT seq FROM " db "sqlite_sequence WHERE name = 'token'), 0)"
-
 struct sqlite_engine {
     struct engine engine;                     /* the first member */
     sqlite3 *db;                              /* owned */

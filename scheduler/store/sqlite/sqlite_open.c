@@ -128,6 +128,8 @@ static int give_store(struct sqlite_engine *sqlite, const char *path, bool read_
     store->read_only = read_only;
     sqlite_reader_source(path, &store->readers);
     r = store_prepare_all(store, error);
+    if (r == 0)
+        r = store_need_sums(store, error);
     if (r < 0)
         (void)store_free(store);
     else

@@ -23,13 +23,16 @@
 
 #define SCHEMA_WITH_USERS 3
 #define SCHEMA_WITH_GAPS 10
+#define SCHEMA_WITH_NUMBERS 50
 
-/* The times of which `former` knows nothing: after its end, and between a backup and its
- * restore. */
-#define MAKE_GAPS                                                                                  \
+/* The times of which `former` knows nothing: after its end, and between a backup and its restore.
+ * last_token: the highest id that a token ever had there. */
+#define MAKE_GAPS(last_token)                                                                      \
     "CREATE TEMP TABLE gap (after_us, until_us, after_id, until_id);"                              \
     "INSERT INTO gap SELECT " STORE_KNOWN_UNTIL(                                                   \
-        "former.") ", 9223372036854775807, " SQLITE_LAST_TOKEN("former.") ", 9223372036854775807;"
+        "former.") ", 9223372036854775807, coalesce((" last_token "), 0), 9223372036854775807;"
+#define LAST_TOKEN "SELECT last FROM former.number WHERE name = 'token'"
+#define LAST_TOKEN_BEFORE "SELECT seq FROM former.sqlite_sequence WHERE name = 'token'"
 #define ADD_EPOCHS                                                                                 \
     "INSERT INTO gap SELECT known_until_us, began_wall_us, last_token, epoch << 20"                \
     " FROM former.epoch WHERE known_until_us IS NOT NULL;"
@@ -158,10 +161,13 @@ static int apply(struct sqlite_engine *sqlite, const struct rule *rule, uint64_t
 static int apply_all(struct sqlite_engine *sqlite, int schema, uint64_t now_wall_us,
                      store_revoked_fn fn, void *userdata, struct edl_error *error)
 {
+    const char *make_gaps =
+        schema >= SCHEMA_WITH_NUMBERS ? MAKE_GAPS(LAST_TOKEN) : MAKE_GAPS(LAST_TOKEN_BEFORE);
     int r = 0;
 
-    if (sqlite3_exec(sqlite->db, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE;" MAKE_GAPS, NULL, NULL,
-                     NULL) != SQLITE_OK ||
+    if (sqlite3_exec(sqlite->db, "PRAGMA foreign_keys = ON; BEGIN IMMEDIATE", NULL, NULL, NULL) !=
+            SQLITE_OK ||
+        sqlite3_exec(sqlite->db, make_gaps, NULL, NULL, NULL) != SQLITE_OK ||
         (schema >= SCHEMA_WITH_GAPS &&
          sqlite3_exec(sqlite->db, ADD_EPOCHS, NULL, NULL, NULL) != SQLITE_OK))
         r = engine_error(&sqlite->engine, "comparing", error);
@@ -169,6 +175,25 @@ static int apply_all(struct sqlite_engine *sqlite, int schema, uint64_t now_wall
         r = apply(sqlite, &rules[i], now_wall_us, fn, userdata, error);
     if (r == 0 && sqlite3_exec(sqlite->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         r = engine_error(&sqlite->engine, "committing", error);
+    return r;
+}
+
+static int read_known(struct sqlite_engine *sqlite, struct epoch_known *ret,
+                      struct edl_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int r = 0;
+
+    if (sqlite3_prepare_v2(sqlite->db, "SELECT " STORE_KNOWN("former."), -1, &statement, NULL) !=
+            SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        r = engine_error(&sqlite->engine, "reading what it knows", error);
+    else
+        *ret =
+            (struct epoch_known){ .next_job = (uint64_t)sqlite3_column_int64(statement, 0),
+                                  .made_us = (uint64_t)sqlite3_column_int64(statement, 1),
+                                  .known_until_us = (uint64_t)sqlite3_column_int64(statement, 2) };
+    (void)sqlite3_finalize(statement);
     return r;
 }
 
@@ -188,7 +213,7 @@ int store_revoke(const char *path, const char *former, uint64_t now_wall_us, sto
     if (r == 0)
         r = check_former(sqlite, &schema, error);
     if (r == 0)
-        *ret_known = STORE_KNOWN(&sqlite->engine, "former.");
+        r = read_known(sqlite, ret_known, error);
     if (r == 0)
         r = apply_all(sqlite, schema, now_wall_us, fn, userdata, error);
     (void)sqlite_engine_close(sqlite); /* uncommitted rows are rolled back */
