@@ -76,7 +76,8 @@ TEST(test_indexes_of_both_engines_are_the_same)
     see_same(*state,
              "SELECT tbl_name || '.' || name AS line FROM sqlite_schema WHERE type = 'index' AND"
              " sql IS NOT NULL ORDER BY line",
-             "SELECT tablename || '.' || indexname AS line FROM pg_indexes WHERE schemaname ="
-             " current_schema() AND indexname NOT LIKE '%\\_pkey' AND indexname NOT LIKE '%\\_key'"
-             " ORDER BY line");
+             "SELECT c.relname || '.' || n.relname AS line FROM pg_index AS i JOIN pg_class AS c ON"
+             " c.oid = i.indrelid JOIN pg_class AS n ON n.oid = i.indexrelid WHERE c.relkind = 'r'"
+             " AND c.relnamespace = current_schema()::regnamespace AND NOT EXISTS (SELECT 1 FROM"
+             " pg_constraint AS k WHERE k.conindid = i.indexrelid) ORDER BY line");
 }
