@@ -14,6 +14,7 @@
 
 #include "bench/samples.h"
 #include "scheduler/core/core.h"
+#include "scheduler/leadership/store_url.h"
 #include "scheduler/store/postgresql/postgresql.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"
@@ -108,7 +109,7 @@ static void measure(struct bench *bench, size_t n, uint64_t turns)
     struct samples samples = { 0 };
     struct sample_figures figures;
 
-    for (uint64_t i = 0; i < turns / 10 + 1; i++) /* what the first ones make ready */
+    for (uint64_t i = 0; i < turns / 10 + 1; i++) /* the first ones prepare statements */
         (void)turn(bench, n);
     for (uint64_t i = 0; i < turns; i++)
         samples_add(&samples, turn(bench, n));
@@ -126,7 +127,7 @@ static void measure_store(const char *place, uint64_t turns)
                                      .lease_margin_us = 5 * USEC_PER_SEC };
     struct bench bench = { .now = clock_instant() };
     struct edl_error error = { 0 };
-    bool is_url = postgresql_is_url(place);
+    bool is_url = store_url_is_known(place);
     int r = is_url ? postgresql_open(place, &bench.store, &error)
                    : store_open(place, &bench.store, &error);
     uint64_t term;

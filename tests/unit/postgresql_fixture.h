@@ -152,8 +152,8 @@ static inline void postgresql_test_drop_kept(void)
     postgresql_test_drop_schema(postgresql_test_kept);
 }
 
-/* postgresql_test_begin - a schema with the store's tables that all tests of this program have, one
- * after the other; nothing is in it but what its migrations put there */
+/* postgresql_test_begin - a schema with the store's tables, for all tests of this program one after
+ * the other. It has the rows of its migrations and no others */
 static inline void postgresql_test_begin(char url[POSTGRESQL_TEST_URL_SIZE])
 {
     if (postgresql_test_kept[0] == '\0') {

@@ -59,32 +59,6 @@ TEST(test_bytes_that_are_no_text_are_replaced)
     }
 }
 
-TEST(test_a_shown_url_has_no_password)
-{
-    static const struct {
-        const char *url, *shown;
-    } rows[] = {
-        { "postgresql:///edl", "postgresql:///edl" },
-        { "postgresql://edl@db1,db2/edl", "postgresql://edl@db1,db2/edl" },
-        { "postgresql://edl:se:cr@et@db1/edl", "postgresql://edl@db1/edl" },
-        { "postgres://edl:secret@db1:5433/edl?sslmode=require",
-          "postgres://edl@db1:5433/edl?sslmode=require" },
-        { "postgresql://db1:5433/edl?password=secret&user=a",
-          "postgresql://db1:5433/edl?password=&user=a" },
-        { "postgresql:///edl?host=/run&sslpassword=secret",
-          "postgresql:///edl?host=/run&sslpassword=" },
-        { "postgresql:///edl?user=a&password=s?x", "postgresql:///edl?user=a&password=" },
-    };
-
-    for (size_t i = 0; i < ELEMENTS(rows); i++) {
-        _cleanup_free_ char *shown = postgresql_shown_url(rows[i].url);
-
-        assert_string_equal(shown, rows[i].shown);
-    }
-    assert_true(postgresql_is_url("postgresql:///edl"));
-    assert_false(postgresql_is_url("/var/lib/edl/edl.db"));
-}
-
 TEST(test_states_are_codes_of_the_store)
 {
     static const struct {

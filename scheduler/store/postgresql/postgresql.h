@@ -29,12 +29,6 @@ struct store;
 #define POSTGRESQL_COPIES_MAX 8
 #define POSTGRESQL_COMMIT_LIMIT_US 10000000 /* a commit that takes longer: -ENOTCONN */
 
-/* postgresql_is_url - "postgresql://..." or "postgres://...": names such a database */
-bool postgresql_is_url(const char *text);
-
-/* postgresql_shown_url - the URL for people, without its password; the caller frees it */
-char *postgresql_shown_url(const char *url);
-
 /* postgresql_open - a store that writes. Its hosts are tried one after the other, each for a
  * second. Then the settings of the server are checked and the schema is made, or brought forward.
  * postgresql_open_reader - a connection for reading: each statement is a transaction of its own;

@@ -46,7 +46,7 @@ static const char *type_of(const struct column_types *types, const char *table, 
 
 /* --- reading a statement --- */
 
-/* What is read of a text. Whatever does not fit makes it bad, and no more is read. */
+/* A text that is read. A word that does not fit makes it bad, and no more is read. */
 struct reading {
     const char *at;
     const unsigned *places;
@@ -242,7 +242,7 @@ static void write_names(FILE *out, const struct array_form *form, bool keys_only
     }
 }
 
-/* write_pairs - "a" = v.p1 of what is a key, or not; prefix: of the column */
+/* write_pairs - "a" = v.p1 of keys, or of all others; prefix: of the column */
 static void write_pairs(FILE *out, const struct array_form *form, bool keys, const char *prefix,
                         const char *separator)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* postgresql_arrays.h - the runs of one statement in a transaction, as one statement with arrays
  *
- * The server takes some 40 us for each statement, and little for each row. So what is run in a
- * transaction waits, and goes as one statement for each text: the values of a parameter in all runs
- * are an array. That holds for what changes one row by its key, and names it: an INSERT of
+ * The server takes some 40 us for each statement, and little for each row. So the runs of a
+ * transaction wait, and go as one statement for each text: the values of a parameter in all runs
+ * are an array. A statement has such a form where it changes one row by its key: an INSERT of
  * parameters with or without ON CONFLICT, an UPDATE and a DELETE. All others are sent as they are,
- * behind what waits.
+ * behind those that wait.
  *
  * Of one key the last run wins, as it would one by one. A run goes with the earlier ones of its
  * statement, so before those of other statements that came between. It does only where their rows
@@ -29,7 +29,7 @@ void column_types_add(struct column_types *types, const char *table, const char 
                       const char *type);
 void column_types_done(struct column_types *types);
 
-/* What of a statement decides: its table, and the column that each parameter is of. Parameters are
+/* The table of a statement, and the column that each parameter is of. Parameters are
  * those of the server, from 0 on. */
 struct array_form {
     char *sql;      /* owned: with arrays */

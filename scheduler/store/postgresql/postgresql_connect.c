@@ -24,7 +24,7 @@
 #define URL_REMEDY "write it as postgresql://USER@HOST/DATABASE"
 #define PASSWORD_REMEDY "keep the password in ~/.pgpass or the file that PGPASSFILE names"
 
-/* What libpq is told beside the URL's own words, which win. */
+/* Told to libpq beside the URL's own words, which win. */
 static const struct {
     const char *name, *value;
 } defaults[] = {
@@ -86,7 +86,7 @@ static bool wait_for(PGconn *connection, short events, uint64_t deadline_us)
     }
 }
 
-/* one_line - the first one of libpq's text, in place of what is kept */
+/* one_line - the first one of libpq's text */
 static const char *one_line(PGconn *connection, char *line, size_t size)
 {
     const char *text = libpq.PQerrorMessage(connection);
@@ -224,7 +224,7 @@ static void parameters_done(struct parameters *parameters)
 }
 
 /* state_in - the SQLSTATE in libpq's words, "FATAL:  3D000: database ..."; NULL: they have none.
- * *ret_words: what stands behind it */
+ * *ret_words: the text behind it */
 static const char *state_in(const char *text, char state[6], const char **ret_words)
 {
     for (const char *at = strstr(text, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {

@@ -57,7 +57,7 @@ int postgresql_sent(struct postgresql_engine *postgresql, int taken)
     return 0;
 }
 
-/* take - what one result says. An error is kept: the first one, as what follows is its echo. */
+/* take - what one result says. An error is kept: the first one: the others are its echo. */
 static void take(struct postgresql_engine *postgresql, PGresult *result)
 {
     ExecStatusType status = libpq.PQresultStatus(result);

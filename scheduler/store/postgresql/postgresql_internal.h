@@ -17,10 +17,10 @@ struct edl_error;
 #define CONNECT_LIMIT_US 1000000 /* of one host of several; of a single one */
 #define CONNECT_SINGLE_LIMIT_US 2500000
 #define ANSWER_LIMIT_US 10000000 /* without a byte from the server */
-#define LOCK_LEADER 4711         /* advisory locks of the database: held by who leads, */
-#define LOCK_SCHEMA 4712         /* and by who changes the schema */
+#define LOCK_LEADER 4711         /* advisory locks of the database: held by the leader, */
+#define LOCK_SCHEMA 4712         /* and while the schema is changed */
 
-/* What the last call that failed met. */
+/* The error of the last call that failed. */
 struct kept_error {
     int code; /* 0: none */
     char text[300];
@@ -28,7 +28,7 @@ struct kept_error {
 };
 
 /* One connection. Its statements go to the server one behind the other, without a wait for each
- * ("pipeline mode"): what stands between two Sync messages is a transaction of the server's. */
+ * ("pipeline mode"): all between two Sync messages is a transaction of the server's. */
 struct postgresql_engine {
     struct engine engine; /* the first member */
     PGconn *connection;   /* owned; NULL: it was lost */
@@ -94,7 +94,7 @@ int postgresql_fail_result(struct postgresql_engine *postgresql, const PGresult 
 int postgresql_lose(struct postgresql_engine *postgresql, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* postgresql_told - what is kept, as an error; what: a statement, or what was done */
+/* postgresql_told - the kept error; what: a statement, or the action */
 int postgresql_told(struct postgresql_engine *postgresql, const char *what,
                     struct edl_error *error);
 

@@ -125,7 +125,7 @@ int postgresql_claim(struct store *store, const char *authority, struct edl_erro
                                    " see `edl admin standby add`");
 }
 
-/* --- what others say --- */
+/* --- the row of the leader, and the copies --- */
 
 static uint64_t number(const PGresult *result, int row, int column)
 {

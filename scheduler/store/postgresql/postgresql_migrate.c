@@ -14,6 +14,7 @@
 #include "shared/macro.h"
 
 #define SQL_SIZE 400
+#define MIGRATION_LIMIT_US (600 * USEC_PER_SEC) /* of one statement: millions of rows */
 
 struct migration {
     int version;
@@ -90,7 +91,7 @@ static int apply_all(struct postgresql_engine *postgresql, int64_t version)
     return r;
 }
 
-/* may_lead - the lock of who leads, held until this session ends: -EAGAIN another one has it */
+/* may_lead - the lock of the leader, held until this session ends: -EAGAIN another one has it */
 static int may_lead(struct postgresql_engine *postgresql, int64_t version)
 {
     char sql[SQL_SIZE];
@@ -114,6 +115,7 @@ static int bring_forward(struct postgresql_engine *postgresql)
     int64_t version = 0;
     int r;
 
+    postgresql->answer_limit_us = MIGRATION_LIMIT_US;
     (void)snprintf(sql, sizeof sql, "BEGIN; SELECT pg_advisory_xact_lock(%d)", LOCK_SCHEMA);
     r = postgresql_plain(postgresql, sql, NULL);
     if (r == 0)
@@ -123,7 +125,10 @@ static int bring_forward(struct postgresql_engine *postgresql)
     if (r == 0 && version < NEWEST)
         r = apply_all(postgresql, version);
     if (r == 0)
-        return postgresql_plain(postgresql, "COMMIT", NULL);
+        r = postgresql_plain(postgresql, "COMMIT", NULL);
+    postgresql->answer_limit_us = ANSWER_LIMIT_US;
+    if (r == 0)
+        return 0;
     if (postgresql->connection != NULL) {
         struct kept_error kept = postgresql->kept;
 

@@ -15,7 +15,8 @@
 #define MADE_SO                                                                                    \
     "make it with: createdb --template=template0 --encoding=UTF8 --locale=C --owner=ROLE DATABASE"
 
-/* What would lose stored turns, or order names in another way. expected: values in blanks */
+/* Settings that would lose stored turns, or order names in another way. expected: values in blanks
+ */
 static const struct setting {
     const char *what, *sql, *expected, *remedy;
 } settings[] = {
@@ -31,7 +32,7 @@ static const struct setting {
       "name the database's primary in the URL of the store" },
 };
 
-/* What costs time, or proof. */
+/* Settings that cost time, or proof. */
 static const struct advice {
     const char *sql; /* true: it is as it ought to be */
     const char *text;
@@ -44,47 +45,6 @@ static const struct advice {
       "set wal_retrieve_retry_interval = 100ms on each server of the database: with the default of"
       " 5s a standby that lost its primary stops all commits for as long" },
 };
-
-bool postgresql_is_url(const char *text)
-{
-    return strncmp(text, "postgresql://", strlen("postgresql://")) == 0 ||
-           strncmp(text, "postgres://", strlen("postgres://")) == 0;
-}
-
-/* without_value - cuts out what stands behind NAME= in the query of a URL */
-static void without_value(char *url, const char *name)
-{
-    char *at = strchr(url, '?');
-
-    while (at != NULL) {
-        char *value = at + 1 + strlen(name);
-
-        if (strncmp(at + 1, name, strlen(name)) == 0 && *value == '=')
-            memmove(value + 1, value + 1 + strcspn(value + 1, "&"),
-                    strlen(value + 1 + strcspn(value + 1, "&")) + 1);
-        at = strchr(at + 1, '&');
-    }
-}
-
-char *postgresql_shown_url(const char *url)
-{
-    char *shown = xstrdup(url);
-    char *user = strstr(shown, "//");
-    char *at, *colon;
-
-    if (user == NULL)
-        return shown;
-    user += strlen("//");
-    at = user + strcspn(user, "/?");
-    while (at > user && *at != '@') /* the last one: a password may have one as well */
-        at--;
-    colon = strchr(user, ':');
-    if (*at == '@' && colon != NULL && colon < at)
-        memmove(colon, at, strlen(at) + 1);
-    without_value(shown, "password");
-    without_value(shown, "sslpassword");
-    return shown;
-}
 
 static int check_setting(struct postgresql_engine *postgresql, const struct setting *setting)
 {
