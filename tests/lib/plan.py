@@ -163,12 +163,18 @@ class Plan:
         tests = programs_of(units - conditional) + [f'tests/fuzz/{name}' for name in fuzz]
         tests += ['build-conditional-tests'] if conditional & units else []
         tests += ['edl'] if HISTORIES in scripts else []
+        tests += sorted({f'tests/unit/{name}' for path in scripts for name in self.unit_programs_of(path)} - set(tests))
         if tests:
             self.make('build-sanitized', 'sanitized', ['generated', *tests], ('configure-sanitized',))
 
     @staticmethod
     def wants_packages(path):
         return 'tests/lib/packages.sh' in here.read(path)
+
+    @staticmethod
+    def unit_programs_of(path):
+        """Programs of unit tests that a script runs once more, in other surroundings: those under sanitizers, which are there."""
+        return set(re.findall(r'tests/unit/(list_[a-z]+)', here.read(path)))
 
     # tests
 
@@ -188,12 +194,6 @@ class Plan:
             build_dir, needs = (self.plain, 'build-plain-tests') if prefix == PLAIN else (self.sanitized, 'build-sanitized')
             self.add(here.unit_step(name, build_dir, prefix, needs=(needs,), environment=variables(environment)))
 
-    def postgresql(self, units):
-        """Those of the unit tests that name EDL_TEST_POSTGRESQL, once more: with a server of their own."""
-        own = [name for name in units if here.POSTGRESQL in unit_source(name)]
-        if own:
-            self.add(here.postgresql_step(own, self.sanitized, needs=('build-sanitized',)))
-
     def fuzz(self, fuzz):
         self.add(*(here.fuzz_step(name, self.sanitized, needs=('build-sanitized',)) for name in fuzz))
 
@@ -209,7 +209,10 @@ class Plan:
             if path.startswith('tests/sim/'):
                 more['lane'] = COMPUTES
             environment = NIGHT.get(name, {}) if night else {}
-            self.add(here.script_step(path, self.plain, needs=needs, environment=environment, **more))
+            build = self.plain
+            if self.unit_programs_of(path):
+                build, needs = self.sanitized, ('build-sanitized',)
+            self.add(here.script_step(path, build, needs=needs, environment=environment, **more))
             if path == HISTORIES:
                 self.add(here.script_step(path, self.sanitized, 'sanitized-' + os.path.basename(path), lane=COMPUTES,
                                           needs=('build-sanitized',), environment={**environment, 'EDL_SEEDS': '2000' if night else '48'}))
@@ -265,7 +268,6 @@ def full(plan, night):
     plan.build(runs, here.fuzz_targets(), scripts)
     plan.scripts(scripts, night)
     plan.unit_tests(runs)
-    plan.postgresql(units)
     plan.lint('' if night else here.table('tests/lint/whole')[0][0])
     plan.fuzz(here.fuzz_targets())
 
@@ -293,7 +295,6 @@ def quick(plan, named):
     plan.build(runs, sorted(fuzz), scripts)
     plan.scripts(scripts)
     plan.unit_tests(runs)
-    plan.postgresql(sorted(units))
     plan.lint(change.base)
     plan.fuzz(sorted(fuzz))
 

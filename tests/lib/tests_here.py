@@ -10,7 +10,6 @@ from steps import ALONE, COMPUTES, WAITS, Step
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MARKERS = (('alone', r'# Runs alone: measures (.+)'),
            ('night', r'# Runs at night(?:, and for (?P<paths>[^:]+))?: (.+)'))
-POSTGRESQL = 'EDL_TEST_POSTGRESQL'  # a unit test that takes the URL of a server from there names it
 NICE = 10  # tests that compute give way to tests that wait for events
 # a test frees a world and builds the next one: memory that goes back to the kernel in between comes again page by page, which takes nine
 # tenths of the time of some (mallopt(3)); what is freed is still told from what is there, for 16 MB more
@@ -85,13 +84,6 @@ def unit_step(name, build_dir, prefix='', **more):
     environment = {**ROOMY, 'EDL_BUILD_DIR': build_dir, **more.pop('environment', {})}
     return Step(prefix + name, command, COMPUTES, limit_s=LIMIT_S, nice=NICE, environment=environment,
                 source=os.path.join(SOURCE_DIR, f'tests/unit/{name}.c'), **more)
-
-
-def postgresql_step(names, build_dir, **more):
-    """These unit tests over PostgreSQL, one after the other, with a server that lives as long."""
-    programs = [f'{build_dir}/tests/unit/{unit_programs()[name]} {name if unit_programs()[name] != name else ""}' for name in names]
-    command = ['python3', os.path.join(SOURCE_DIR, 'tests/lib/postgresql.py'), 'run', 'sh', '-c', 'status=0; for each; do $each || status=1; done; exit $status', 'sh', *programs]
-    return Step('postgresql-units', command, COMPUTES, limit_s=LIMIT_S, nice=NICE, environment={**ROOMY, 'EDL_BUILD_DIR': build_dir}, **more)
 
 
 def fuzz_step(name, build_dir, **more):
