@@ -18,8 +18,9 @@ class Fault:
     do: typing.Callable
     goal_s: float = 0.0  # within which somebody accepts again, on a quiet machine; 0: as long as it takes
     engines: tuple = ('postgresql',)
-    stands_still: bool = False  # processes may: nodes hear nobody for longer than their lease
+    long: bool = True  # nodes may hear nobody for most of their lease
     ends: bool = False  # processes may: their nodes are given up
+    leases_go_on: bool = False  # nothing is stored between mark() and unmark(), and reports get a lease
     proxied: bool = False  # needs a site with proxies
 
 
@@ -172,20 +173,20 @@ def cut_turn(kills):
 
 
 FAULTS = {
-    'kill-leader': Fault(kill_leader, 1.0, ('postgresql', 'sqlite')),
+    'kill-leader': Fault(kill_leader, 1.0, ('postgresql', 'sqlite'), long=False),
     'stop-leader': Fault(stop_leader, 3.0, ('postgresql', 'sqlite')),
-    'kill-standby': Fault(kill_standby, 0.5),
-    'stop-standby': Fault(stop_standby, 0.5),
+    'kill-standby': Fault(kill_standby, 0.5, long=False),
+    'stop-standby': Fault(stop_standby, 0.5, long=False),
     'crash-database': Fault(crash_database, 5.0),
     'crash-both': Fault(crash_database_and_leader, 5.0),
-    'freeze-database': Fault(freeze_database, 8.0),
-    'freeze-copy': Fault(freeze_copy),
-    'stop-copy': Fault(stop_copy),
+    'freeze-database': Fault(freeze_database, 8.0, leases_go_on=True),
+    'freeze-copy': Fault(freeze_copy, leases_go_on=True),
+    'stop-copy': Fault(stop_copy, leases_go_on=True),
     'promote-copy': Fault(promote_copy),
     'cut-database-to': Fault(leader_to(DATABASES, 'to')),
     'cut-database-from': Fault(leader_to(DATABASES, 'from')),
     'cut-database': Fault(leader_to(DATABASES, 'both')),
-    'cut-database-long': Fault(cut_leader_for_long, stands_still=True),
+    'cut-database-long': Fault(cut_leader_for_long),
     'cut-nodes-to': Fault(leader_to(NODES, 'to', LEASE_S / 3), engines=('postgresql', 'sqlite')),
     'cut-nodes-from': Fault(leader_to(NODES, 'from', LEASE_S / 3), engines=('postgresql', 'sqlite')),
     'cut-leader': Fault(leader_to(('a', 'b', *DATABASES, *NODES), 'both')),

@@ -22,6 +22,10 @@ CALL_S = 1.0  # a server that does not answer for so long is left
 AGAIN = (503, 429)
 UNANSWERED = 0
 
+# of a node on which nothing fits
+NODE = {'address': '127.0.0.1', 'cpu_millicores': 1, 'memory_bytes': 1 << 20, 'gpus': 0, 'port_first': 20000, 'port_last': 20999, 'numa_nodes': 1, 'gpu_numa': [],
+        'labels': {}, 'boot_id': str(uuid.uuid4()), 'machine_id': uuid.uuid4().hex}
+
 
 class Servers:
     """Connections of one thread to each of the schedulers."""
@@ -90,9 +94,9 @@ class Person(threading.Thread):
 class Writer(Person):
     """Submits one job after the other. It asks the server that answered last first, then the next one."""
 
-    def __init__(self, name, addresses, token, pause_s, only=None):
+    def __init__(self, name, addresses, token, pause_s, only=None, timeout_s=CALL_S):
         super().__init__(name)
-        self.servers, self.pause_s = Servers(addresses, token), pause_s
+        self.servers, self.pause_s = Servers(addresses, token, timeout_s), pause_s
         self.order = [only] if only else list(addresses)
         self.n, self.key = 0, None
         self.acks, self.odd, self.tries = [], [], 0  # odd: answers that nobody may get
@@ -164,22 +168,31 @@ class Reader(Person):
 
 
 class Reporter(Person):
-    """A node that offers nothing and reports ten times a second: how long each answer takes, and which were refused."""
+    """A node that has room for nothing and reports ten times a second: how long each answer takes, and who refuses."""
 
-    def __init__(self, addresses, node, credential, report, pause_s=0.1):
+    def __init__(self, addresses, token, pause_s=0.1):
+        """token: good for one join."""
         super().__init__('reporter')
-        self.servers, self.order = Servers(addresses, credential, 10.0), list(addresses)
-        self.node, self.report, self.pause_s = node, report, pause_s
+        self.order, self.pause_s = list(addresses), pause_s
+        self.report, credential = dict(NODE), uuid.uuid4().hex * 2
+        status, body = Servers(addresses, token, 10.0).call(self.order[0], 'POST', '/nodes/join', json.dumps({**NODE, 'node': 'reporter', 'credential': credential}),
+                                                            {'Content-Type': 'application/json'})
+        if status != 201:
+            raise ValueError(f'the reporter may not join: {status} {body}')
+        self.servers = Servers(addresses, credential, 10.0)
+        self.report.update(session=0, version='0', foreign_cpu_millicores=0, foreign_memory_bytes=0, complete=True, processes=[])
         self.answers = []  # (seconds when sent, took, server, status, lease)
 
     def step(self):
         sent_s = time.monotonic()
         body = {**self.report, 'sent_us': int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1e6)}
-        status, answer = self.servers.call(self.order[0], 'POST', f'/nodes/{self.node}/report', json.dumps(body), {'Content-Type': 'application/json'})
+        status, answer = self.servers.call(self.order[0], 'POST', '/nodes/reporter/report', json.dumps(body), {'Content-Type': 'application/json'})
         heard = json.loads(answer) if status == 200 else {}
         self.answers.append((sent_s, time.monotonic() - sent_s, self.order[0], status, heard.get('lease_us', 0)))
-        if status == 200:
-            self.report = {**self.report, **({'session': heard['session']} if 'session' in heard else {})}
-        else:
+        if status != 200:
             self.order.append(self.order.pop(0))
         self.over.wait(self.pause_s)
+
+    def heard_between(self, since_s, until_s):
+        """How long each answer with a lease took, of those that were asked for and came in that time."""
+        return [took_s for sent_s, took_s, _, status, lease_us in self.answers if sent_s >= since_s and sent_s + took_s <= until_s and status == 200 and lease_us]

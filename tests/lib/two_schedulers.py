@@ -24,10 +24,12 @@ sys.dont_write_bytecode = True
 import two_checker as checker  # noqa: E402
 from postgresql import MISSING, Missing  # noqa: E402
 from two_faults import FAULTS  # noqa: E402
-from two_people import Asker, Reader, Servers, Writer  # noqa: E402
+from two_people import Asker, Reader, Reporter, Servers, Writer  # noqa: E402
 from two_site import PATIENCE_S, Site, until  # noqa: E402
 
-ROAMING, PAUSE_S, PROBE_S = 3, 0.05, 0.02
+ROAMING, PAUSE_S, PROBE_S = 2, 0.05, 0.02
+PATIENT_S = 15.0  # of one that waits for an answer, so that it comes from the scheduler
+HEARD_LEAST = 5
 AGAIN_MOST = 12  # keys that are asked again behind a try
 SITE_TRIES = 20  # then the next tries have a new site: what waits in its queue costs each plan
 SILENT_S = 30.0
@@ -41,11 +43,13 @@ class Proof:
         site.start()
         site.run_processes()
         self.writers = [Writer(f'w{n}', site.addresses, site.token, PAUSE_S) for n in range(ROAMING)]
+        self.writers.append(Writer('patient', site.addresses, site.token, PAUSE_S, timeout_s=PATIENT_S))
         self.writers += [Writer(f'only-{name}', site.addresses, site.token, PROBE_S, name) for name in site.schedulers]
         self.readers = [Reader(f'r{n}', site.addresses, site.token) for n in range(2)]
         self.asker = Asker(site.addresses)
-        self.people = [*self.writers, *self.readers, self.asker]
-        self.terms, self.checked = [], 0
+        self.reporter = Reporter(site.addresses, site.join_token()['token'])
+        self.people = [*self.writers, *self.readers, self.asker, self.reporter]
+        self.terms, self.reports = [], []  # seconds that reports took while nothing could be stored
         self.since_s = self.until_s = 0.0
         for person in self.people:
             person.start()
@@ -88,12 +92,21 @@ class Proof:
     def check(self, fault, before_s):
         acks, site = self.acks(), self.site
         wrong = [f'{name} has ended' for name in site.has_ended()]
-        wrong += [text for person in self.people for text in getattr(person, 'odd', [])]
+        for person in self.people:
+            odd = getattr(person, 'odd', [])
+            wrong += odd[:3]
+            odd.clear()
         wrong += [f'{person.name} broke: {person.broken!r}' for person in self.people if person.broken]
         wrong += checker.writes_lost(acks, site.jobs()) + checker.numbers_twice(acks)
         wrong += checker.answers_differ(acks, self.ask_again(acks[-200:]))
+        if fault.leases_go_on:
+            heard = self.reporter.heard_between(self.since_s, self.until_s)
+            self.reports += heard
+            if len(heard) < HEARD_LEAST:
+                told = [f'{server}: {status} after {took_s:.3f} s' for sent_s, took_s, server, status, _ in self.reporter.answers if sent_s + took_s >= self.since_s]
+                wrong.append(f'only {len(heard)} reports got a lease while nothing could be stored: {told[:20]}')
         ticks = checker.Ticks(site.ticks)
-        wrong += ticks.double_grants() + ([] if fault.ends else ticks.ended())
+        wrong += ticks.double_grants() + ([] if fault.ends or (fault.long and not site.can_freeze) else ticks.ended())
         self.terms.append(site.term())
         wrong += checker.terms_disordered(list(self.asker.tells), self.terms)
         try:
@@ -138,7 +151,7 @@ def prove(given):
     """Returns the figures; prints what does not hold."""
     luck = random.Random(given.seed)
     names = given.faults.split(',') if given.faults else [name for name, fault in FAULTS.items() if given.engine in fault.engines]
-    took, wrong, acknowledged, still_s, done = collections.defaultdict(list), [], 0, 0.0, 0
+    took, wrong, acknowledged, still_s, done, reports = collections.defaultdict(list), [], 0, 0.0, 0, []
     for todo, proxied in sites(given, luck, names):
         site = Site(f'{given.work}/site-{done}', given.build, given.engine, proxied=proxied)
         try:
@@ -150,23 +163,24 @@ def prove(given):
                 told = f'{done:4} {name:20} {seconds:6.3f} s nobody accepted; processes stood still for {proof.standstill_s:.2f} s; {len(proof.acks())} acknowledged'
                 print(told + ''.join(f'\n     FAIL: {text}' for text in bad), file=sys.stderr, flush=True)
                 wrong += bad
-                if bad:
-                    return figures(given, took, wrong, acknowledged + len(proof.acks()), still_s)
+                if bad and not given.keep_going:
+                    return figures(given, took, wrong, acknowledged + len(proof.acks()), still_s, reports)
             wrong += proof.end()
             acknowledged += len(proof.acks())
+            reports += proof.reports
         except TimeoutError as late:
             wrong.append(str(late))
-            return figures(given, took, wrong, acknowledged, still_s)
+            return figures(given, took, wrong, acknowledged, still_s, reports)
         finally:
             site.end()
-    return figures(given, took, wrong, acknowledged, still_s)
+    return figures(given, took, wrong, acknowledged, still_s, reports)
 
 
-def figures(given, took, wrong, acknowledged, still_s):
+def figures(given, took, wrong, acknowledged, still_s, reports):
     return {
         'seed': given.seed, 'acknowledged': acknowledged, 'violations': wrong[:50],
         'writes_lost': sum('was acknowledged by' in text for text in wrong), 'double_grants': sum('before the last word' in text for text in wrong),
-        'standstill_worst_s': round(still_s, 3),
+        'standstill_worst_s': round(still_s, 3), 'report_worst_s': round(max(reports), 3) if reports else None,
         'faults': {name: {'tries': len(seconds), 'p50_s': round(statistics.median(seconds), 3), 'worst_s': round(max(seconds), 3), 'goal_s': FAULTS[name].goal_s}
                    for name, seconds in sorted(took.items())}}
 
@@ -179,6 +193,7 @@ def main():
     parser.add_argument('--faults', default='')
     parser.add_argument('--tries', type=int, default=1)
     parser.add_argument('--seed', type=int, default=int(os.environ.get('EDL_SEED', '1')))
+    parser.add_argument('--keep-going', action='store_true', help='behind a try in which something did not hold, too')
     parser.add_argument('--json', action='store_true')
     given = parser.parse_args()
     print(f'seed {given.seed}', file=sys.stderr)

@@ -45,6 +45,8 @@ class Site:
         self.databases, self.proxied, self.proxies = None, proxied, {}
         self.primary = DATABASES[0]
         self.token = ''
+        # a node without control groups ends its processes with its lease; else they stand still
+        self.can_freeze = os.access('/sys/fs/cgroup/freezer', os.W_OK) or os.access('/sys/fs/cgroup/cgroup.procs', os.W_OK)
 
     # what is begun
 
@@ -97,10 +99,13 @@ class Site:
         self.start_scheduler(name)
         until(lambda: self.role(name) == 'standby', f'{name} stands by')
 
+    def join_token(self):
+        return json.loads(self.ask('POST', '/tokens/join', '{}')[1])
+
     def join(self, node):
-        given = json.loads(self.ask('POST', '/tokens/join', '{}')[1])
+        given = self.join_token()
         self.begin(node, node, f'{self.build}/edl-agent', '--conf', '', '--client-conf', '', '--node', node, '--join', ','.join(self.addresses.values()), '--token', given['token'],
-                   '--ca-pin', given['ca_pin'], '--state-dir', f'{self.work}/{node}', '--runtime', 'direct', '--no-control-groups', '--no-foreign', '--allow-root',
+                   '--ca-pin', given['ca_pin'], '--state-dir', f'{self.work}/{node}', '--runtime', 'direct', '--no-foreign', '--allow-root',
                    '--cpu', '1', '--memory', '1Gi', '--overcommit', '--cut-off-kill', '60s', '--stop-processes-on-exit')
 
     def run_processes(self):
@@ -140,7 +145,7 @@ class Site:
     def nodes_are_ready(self, before=None):
         """All of them, and each has reported since `before`."""
         reports = self.reports()
-        return len(reports) == len(NODES) and (before is None or all(before.get(node) != at for node, at in reports.items()))
+        return all(node in reports and (before is None or before.get(node) != reports[node]) for node in NODES)
 
     def rows(self, query):
         """Rows of the database, as lists of texts. Of SQLite's while its scheduler runs."""
@@ -170,7 +175,9 @@ class Site:
 
     def whole(self):
         """All is as before a fault: one leads, the other one stands by, and each commit has its copy."""
-        until(lambda: sorted(map(self.role, self.schedulers)) == ['leader', 'standby'][:len(self.schedulers)], 'one leads, the other one stands by')
+        # one that led before is "away" until it leads again
+        until(lambda: sorted(self.role(name).replace('away', 'standby') for name in self.schedulers) == ['leader', 'standby'][:len(self.schedulers)],
+              'one leads, the other one stands by')
         if self.databases:
             other = next(name for name in DATABASES if name != self.primary)
             until(lambda: self.databases[self.primary].sql('postgres', 'SELECT sync_state FROM pg_stat_replication') == 'sync', f'{other} is a copy again')
