@@ -2,7 +2,7 @@
 # Agents and schedulers of neighbouring versions talk: what each version of their calls looked like is kept in tests/wire, and
 # played against both programs as they are now; also with fields that nobody knows, and without those that nobody needs. One
 # that is too far away is refused, and told which of the two to upgrade.
-# Takes 31 s: a scheduler and an agent begin for each version and variant of their calls, one after another
+# Takes 35 s: a scheduler and an agent begin for each version and variant of their calls, one after another
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 play="$python $EDL_SOURCE_DIR/tests/lib/wire_play.py"
 newest=$(sed -n 's/^#define AGENT_WIRE_NEWEST //p' "$EDL_SOURCE_DIR/shared/agent_wire.h")
@@ -69,5 +69,7 @@ for version in $(seq "$oldest" "$newest"); do
         echo "version $version, $variant: both ways"
     done
 done
+as_agent "$newest" replicated
+as_scheduler "$newest" replicated
 as_agent "$newest" far
 as_scheduler "$newest" far

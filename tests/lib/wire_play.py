@@ -7,7 +7,8 @@
 
 RECORD is one of tests/wire. VARIANT is what another version makes of it: "as-it-was"; "more" has a field that nobody knows in
 every object; "less" only those fields that the schema of the calls requires (openapi.json on standard input). "far" speaks
-version 9 alone, and has to be refused. The agent's side ends when its process was ordered, stopped and forgotten; the
+version 9 alone, and has to be refused. "replicated" is of a cluster with several schedulers: answers have a term and addresses,
+which the other side may not know; reports of a node that has heard of a term carry it. The agent's side ends when its process was ordered, stopped and forgotten; the
 scheduler's when it has seen that. Every recorded answer's, and request's, fields have to be there with their types."""
 import copy
 import http.client
@@ -18,6 +19,7 @@ import threading
 
 FREE = ("labels", "env")  # any name is a good one there
 SCHEMAS = {"join": "NodeJoin", "report": "NodeReport", "processes": "ProcessReport", "logs": "LogPush"}
+TERM = 7
 ANSWERS = {"join": "NodeJoined", "report": "ReportHeard", "orders": "Orders", "processes": "Order"}
 
 
@@ -48,6 +50,11 @@ def vary(value, call, names):
         return less(value, call, names)
     if variant == "far":
         value.update(wire=9, wire_oldest=9)
+    if variant == "replicated" and call in ("join", "report", "orders"):
+        if names is ANSWERS:
+            value.update(term=TERM, servers=["http://127.0.0.1:1"])
+        elif call == "report":
+            value.update(term=TERM)
     return value
 
 
@@ -159,6 +166,7 @@ class Scheduler:
         self.changed = threading.Condition()
         self.seen = []  # of the process, in the order of reports
         self.failure = None
+        self.reports = 0
 
     def desired(self):
         if not self.seen:
@@ -184,6 +192,9 @@ class Scheduler:
         for optional in ("machine", "machine_id"):
             wanted.pop(optional, None)
         compare(wanted, body, "/report")
+        if variant == "replicated" and self.reports > 0:
+            assert body.get("term") == TERM, f"/report/term is {body.get('term')}"
+        self.reports += 1
         with self.changed:
             for process in body["processes"]:
                 if process["state"] not in self.seen:  # "preparing" may come again: that is never news
