@@ -7,6 +7,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/calls/body.h"
 #include "scheduler/accounts/join_tokens.h"
+#include "scheduler/leadership/leadership.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -92,6 +93,7 @@ void api_join_token_make(struct http_request *request, void *userdata)
         (void)json_object_set_new(answer, "server", json_string(url));
     if (scheduler->listeners.tls.pin[0] != '\0')
         (void)json_object_set_new(answer, "ca_pin", json_string(scheduler->listeners.tls.pin));
+    answer = leadership_add(scheduler, answer);
     held_after_commit(scheduler, held_new(request), 201, answer);
     json_decref(body);
 }
