@@ -207,6 +207,15 @@ static bool any_https(const struct server_list *servers)
     return false;
 }
 
+/* ca_for_others - none of the schedulers needs it, and those that it learns of may. The caller's;
+ * NULL: there is none yet, as on the machine of a scheduler that has no TLS. */
+static char *ca_for_others(const struct agent_options *options, const struct kept *kept)
+{
+    const char *path = options->ca != NULL ? options->ca : kept->ca_path;
+
+    return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
+}
+
 /* ask_chain - of the first one that answers: which of them leads does not matter */
 static int ask_chain(const struct server_list *servers, char **ret, char address[HTTP_ADDRESS_MAX],
                      struct edl_error *error)
@@ -277,9 +286,8 @@ static int choose_ca(const struct agent_options *options, const struct kept *kep
     int r = 0;
 
     address[0] = '\0';
-    if (!any_https(&m->servers)) { /* others may be, which it learns of later */
-        if (options->ca != NULL || kept->has_ca)
-            m->ca_path = xstrdup(options->ca != NULL ? options->ca : kept->ca_path);
+    if (!any_https(&m->servers)) {
+        m->ca_path = ca_for_others(options, kept);
         return 0;
     }
     if (options->ca_pin == NULL && options->ca == NULL && !kept->has_ca) {
@@ -415,13 +423,14 @@ int membership_look(const struct agent_options *options, const char *state_dir,
             .node = copy_of(options->node != NULL ? options->node
                             : kept.node != NULL   ? kept.node
                                                   : host_name(host)),
-            .ca_path = copy_of(options->ca != NULL ? options->ca
-                               : kept.has_ca       ? kept.ca_path
-                                                   : NULL),
         };
         *ret_joined = kept.joined;
         r = find_servers(options, &kept, ret, error);
-        if (r < 0)
+        if (r == 0 && any_https(&ret->servers) && options->ca != NULL)
+            ret->ca_path = xstrdup(options->ca); /* also one that is not there: that is a fault */
+        else if (r == 0)
+            ret->ca_path = ca_for_others(options, &kept);
+        else
             membership_done(ret);
     }
     kept_done(&kept);

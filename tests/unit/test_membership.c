@@ -144,3 +144,29 @@ TEST(test_what_is_no_list_is_refused)
     assert_non_null(strstr(n.error.text, "--scheduler: "));
     tear_down(&n);
 }
+
+/* The agent on the machine of a scheduler: others are https, and it learns of them. */
+TEST(test_an_authority_for_others)
+{
+    struct node n;
+    _cleanup_free_ char *ca = NULL;
+    bool is_joined;
+
+    set_up(&n);
+    ca = text_format("%s/given.pem", n.folder);
+    n.options.scheduler = "unix:/run/x";
+    n.options.ca = ca;
+    assert_int_equal(open_it(&n), 0);
+    assert_null(n.got.ca_path); /* of a scheduler without TLS */
+    assert_int_equal(whole_file_write(ca, "the authority", 0600, NULL), 0);
+    assert_int_equal(open_it(&n), 0);
+    assert_string_equal(n.got.ca_path, ca);
+    membership_done(&n.got);
+    assert_int_equal(membership_look(&n.options, n.folder, &n.got, &is_joined, NULL), 0);
+    assert_string_equal(n.got.ca_path, ca);
+    assert_int_equal(unlink(ca), 0);
+    membership_done(&n.got);
+    assert_int_equal(membership_look(&n.options, n.folder, &n.got, &is_joined, NULL), 0);
+    assert_null(n.got.ca_path);
+    tear_down(&n);
+}
