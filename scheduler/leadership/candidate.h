@@ -3,7 +3,7 @@
  *
  * It opens the database, waits for its lock, takes the next term and stores one empty transaction
  * of it. A failure is told, and tried again after a pause. Used by: leadership. Tests:
- * tests/unit/test_leading.c. */
+ * tests/integration/402-standby.sh. */
 #pragma once
 
 #include <stdint.h>

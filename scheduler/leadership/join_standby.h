@@ -3,7 +3,7 @@
  *
  * Over TLS with the pin of the authority it asks the scheduler that made the line. Of the answer it
  * keeps the files of a scheduler, mode 0600. Files that were there are kept aside. Blocks;
- * used by: main.c, no scheduler runs. Tests: tests/integration/402-standby-line.sh. */
+ * used by: main.c, no scheduler runs. Tests: tests/integration/402-standby.sh. */
 #pragma once
 
 struct edl_error;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
+#include "scheduler/api/workspaces.h"
 #include "scheduler/calls/answered_keys.h"
 #include "scheduler/leadership/candidate.h"
 #include "scheduler/leadership/leadership.h"
@@ -131,6 +132,13 @@ static int make_far(struct scheduler *scheduler, struct store *near, struct edl_
     return 0;
 }
 
+/* Somebody may have copied archives there while it was a standby. No upload is under way. */
+static int reread_workspaces(struct scheduler *scheduler, struct edl_error *error)
+{
+    api_workspaces_done(scheduler);
+    return api_workspaces_init(scheduler, error);
+}
+
 /* load - the stored state takes the place of the one in memory */
 static int load(struct scheduler *scheduler, struct store *near, struct edl_error *error)
 {
@@ -144,6 +152,8 @@ static int load(struct scheduler *scheduler, struct store *near, struct edl_erro
         r = state_load(scheduler, error);
     if (r == 0)
         r = notices_load(scheduler, error);
+    if (r == 0 && former == NULL)
+        r = reread_workspaces(scheduler, error);
     if (r == 0)
         r = make_far(scheduler, near, error);
     if (r == 0) {

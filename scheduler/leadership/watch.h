@@ -4,7 +4,7 @@
  *
  * It also tells the database that this scheduler is there.
  *
- * Used by: leadership. Tests: tests/unit/test_leading.c. */
+ * Used by: leadership. Tests: tests/integration/402-standby.sh. */
 #pragma once
 
 #include <systemd/sd-event.h>

@@ -3,7 +3,7 @@
  *
  * Each has a connection of its own, and tells there that it is there. It is no part of the state of
  * the cluster: nobody's term is needed to write it, and nothing waits until a copy has it.
- * These block: for a thread. Used by: leadership. Tests: tests/unit/test_leading.c. */
+ * These block: for a thread. Used by: leadership. Tests: tests/integration/402-standby.sh. */
 #pragma once
 
 #include <stddef.h>

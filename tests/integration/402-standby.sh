@@ -66,6 +66,12 @@ if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-y" --listen https
 fi
 grep -q 'another cluster' "$work/err" || fail "$(cat "$work/err")"
 
+# archives of workspaces are copied by hand: a standby reads the folder when it begins to lead
+echo archive >"$work/archive"
+sha=$(sha256sum "$work/archive" | cut -d ' ' -f 1)
+ask a "/workspaces/$sha" -o /dev/null -X PUT -H 'Content-Type: application/octet-stream' --data-binary "@$work/archive"
+cp --preserve=all "$work/state-a/workspaces/$sha" "$work/state-b/workspaces/"
+
 # killed: the other one leads, and knows all that was told
 end_hard() { kill -KILL "$1" && wait "$1" 2>/dev/null || true; }
 submit a second
@@ -74,6 +80,9 @@ end_hard "$a"
 await 120 'b leads' role_is b leader
 edl_at b ps --all >"$work/ps"
 grep -q first "$work/ps" && grep -q second "$work/ps" || fail "what was told is not there: $(cat "$work/ps")"
+
+ask b "/workspaces/$sha" -o "$work/answer"
+cmp "$work/archive" "$work/answer" || fail "the archive: $(cat "$work/answer")"
 
 # stopped: it is deposed, and when it goes on it takes no order any more
 scheduler a 'standby of b'
