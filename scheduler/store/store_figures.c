@@ -4,6 +4,7 @@
  * Each costs a few calls on files that the database holds open; none reads more than one row. */
 #include "scheduler/store/store.h"
 
+#include "scheduler/store/store_asked.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/error.h"
 #include "shared/macro.h"
@@ -31,7 +32,7 @@ int store_check(struct store *store, struct edl_error *error)
     if (store->last_commit < 0)
         return edl_error_set(error, store->last_commit, "the last commit failed");
     r = store->engine->calls->check(store->engine, error);
-    if (r < 0)
+    if (r < 0 || store_is_far(store)) /* turns, and signs of life, tell of a far one */
         return r;
     r = store_next(statement, "reading", error);
     store_reset(statement);
