@@ -107,21 +107,23 @@ static bool is_coming(const struct reader *reader, const struct log_tail *tail)
            interest->since_us + FRESH_WAIT_US > read->now_us;
 }
 
-static void on_tail(const struct log_tail *tail, void *userdata)
+static bool on_tail(const struct log_tail *tail, void *userdata)
 {
     struct reader *reader = userdata;
     struct stream *stream;
     char key[KEY_MAX];
 
-    if (!log_filter_takes(&reader->read->filter, tail->role, tail->index) ||
-        reader->tail_bytes > reader->read->max_bytes || tail->text[0] == '\0')
-        return; /* tails come in order: those left out are behind what fits */
+    if (reader->tail_bytes > reader->read->max_bytes)
+        return false; /* tails come in order: those left out are behind what fits */
+    if (!log_filter_takes(&reader->read->filter, tail->role, tail->index) || tail->text[0] == '\0')
+        return true;
     log_key(key, tail->job_id, tail->role, tail->index, tail->incarnation);
     HASH_FIND_STR(reader->hub->streams, key, stream);
     if (stream != NULL || is_coming(reader, tail))
-        return; /* the ring has it, and knows what the reader has seen; or will have */
+        return true; /* the ring has it, and knows what the reader has seen; or will have */
     reader->tail_bytes += strlen(tail->text);
     add_pieces(reader, tail);
+    return true;
 }
 
 /* Bytes of the file before those that the ring still has. */

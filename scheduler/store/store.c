@@ -11,11 +11,14 @@
 
 #include "scheduler/core/core.h"
 #include "scheduler/store/far/far_internal.h"
+#include "scheduler/store/store_asked.h"
 #include "scheduler/store/store_columns.h"
 #include "scheduler/store/store_internal.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+
+#define TAILS_OF_A_PIECE 32 /* of a far store: some 2 MiB */
 
 int store_error(struct store *store, const char *what, struct edl_error *error)
 {
@@ -252,15 +255,20 @@ int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *err
     return MIN_OF(r, 0);
 }
 
-int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
-                    void *userdata, struct edl_error *error)
+/* A piece of them, of so many rows; *after: moves to the last. 1: there may be more that are
+ * wanted; 0: not */
+static int read_tails(struct store *store, uint64_t job_id, uint64_t *after, uint64_t rows,
+                      store_tail_fn fn, void *userdata, struct edl_error *error)
 {
     struct prepared *statement = store->statements[ST_TAIL_JOB];
+    bool wants = true;
+    uint64_t n = 0;
     int r;
 
     store_bind_u64(statement, 1, job_id);
-    store_bind_u64(statement, 2, MIN_OF(after, (uint64_t)INT64_MAX));
-    while ((r = store_next(statement, "reading logs", error)) == 1) {
+    store_bind_u64(statement, 2, MIN_OF(*after, (uint64_t)INT64_MAX));
+    store_bind_u64(statement, 3, rows);
+    while (wants && (r = store_next(statement, "reading logs", error)) == 1) {
         _cleanup_free_ char *text = xstrdup(store_column_text(statement, 5));
         _cleanup_free_ char *times = xstrdup(store_column_text(statement, 6));
         struct log_tail tail = {
@@ -274,8 +282,22 @@ int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_
         };
 
         (void)snprintf(tail.role, sizeof tail.role, "%s", store_column_text(statement, 1));
-        fn(&tail, userdata);
+        *after = tail.sequence;
+        n++;
+        wants = fn(&tail, userdata);
     }
     store_reset(statement);
+    return r < 0 ? r : wants && n == rows;
+}
+
+int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
+                    void *userdata, struct edl_error *error)
+{
+    uint64_t rows = store_is_far(store) ? TAILS_OF_A_PIECE : INT64_MAX;
+    int r;
+
+    do
+        r = read_tails(store, job_id, &after, rows, fn, userdata, error);
+    while (r == 1);
     return r;
 }

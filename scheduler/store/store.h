@@ -354,7 +354,7 @@ int store_bounds_of_page(struct store *store, uint64_t job_id, uint64_t after, u
 
 /* Log tails: those of one job with a sequence above `after`; the highest sequence of all (0: none).
  */
-typedef void (*store_tail_fn)(const struct log_tail *tail, void *userdata);
+typedef bool (*store_tail_fn)(const struct log_tail *tail, void *userdata); /* false: no more */
 int store_log_sequence(struct store *store, uint64_t *ret, struct edl_error *error);
 int store_log_tails(struct store *store, uint64_t job_id, uint64_t after, store_tail_fn fn,
                     void *userdata, struct edl_error *error);

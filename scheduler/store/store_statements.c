@@ -313,7 +313,7 @@ static const char *const statement_texts[ST_N] = {
     [ST_PROBE] = "SELECT max(revision) FROM event",
     [ST_TAIL_JOB] =
         "SELECT job_id, role, idx, incarnation, sequence, text, times, next_offset FROM log_tail"
-        " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence",
+        " WHERE job_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
 };
 
 const char *store_statement_text(enum statement which)

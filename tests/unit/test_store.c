@@ -435,13 +435,14 @@ TEST(test_resizes_are_found_among_the_events)
     assert_int_equal(rest.n, 1);
 }
 
-static void see_tail(const struct log_tail *tail, void *userdata)
+static bool see_tail(const struct log_tail *tail, void *userdata)
 {
     struct seen *seen = userdata;
 
     seen->n++;
     seen->last = tail->sequence;
     (void)snprintf(seen->text, sizeof seen->text, "%s", tail->text != NULL ? tail->text : "-");
+    return true;
 }
 
 TEST(test_log_tail_is_kept_and_replaced)

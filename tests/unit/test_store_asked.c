@@ -12,7 +12,7 @@
 
 #define ROUNDS_MAX 100
 
-/* A far store of the fixture's database, and whoever reads it. */
+/* A far store of the fixture's database, and its reader. */
 struct asker {
     sd_event *event;
     struct store *far;
@@ -149,7 +149,7 @@ TEST(test_a_read_without_a_memo_is_an_error)
     close_asker(&asker);
 }
 
-/* What is asked for with other parameters is another read. */
+/* With other parameters it is another read. */
 static int read_some(struct store *store, void *data, struct edl_error *error)
 {
     return store_events(store, 0, *(uint64_t *)data, 2, add_event, &(struct text){ "" }, error);
@@ -197,9 +197,10 @@ TEST(test_a_read_that_fails_says_why)
     close_asker(&asker);
 }
 
-static void count_tail(const struct log_tail *tail, void *userdata)
+static bool count_tail(const struct log_tail *tail, void *userdata)
 {
     *(size_t *)userdata += strlen(tail->text);
+    return true;
 }
 
 static int read_tails(struct store *store, void *data, struct edl_error *error)
@@ -241,6 +242,24 @@ TEST(test_more_than_a_memo_holds_is_refused)
     put_tail(f, 1, STORE_ASKED_BYTES / 2);
     assert_int_equal(ask(&asker, read_tails, &size, &error), -E2BIG);
     assert_true(error.remedy[0] != '\0');
+    close_asker(&asker);
+}
+
+TEST(test_logs_come_in_pieces)
+{
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct asker asker;
+    size_t size = 0;
+
+    (void)run_job(f->cluster);
+    commit(f);
+    for (uint32_t i = 0; i < 70; i++)
+        put_tail(f, i, i);
+    open_asker(f, &asker);
+    assert_int_equal(ask(&asker, read_tails, &size, &error), 0);
+    assert_int_equal(size, 70 * 69 / 2);
+    assert_int_equal(asker.rounds, 3);
     close_asker(&asker);
 }
 
