@@ -179,7 +179,7 @@ static void tell_refusal(const struct http_request *request, unsigned status,
         config->refused(request, error, config->userdata);
 }
 
-/* It is no answer, but what a handler says that has to be called once more. */
+/* It is no answer: its handler has to be called once more. */
 static bool is_postponed(struct http_request *request, const struct edl_error *error)
 {
     const struct http_server_config *config = &request->server->config;

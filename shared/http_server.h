@@ -163,7 +163,7 @@ bool http_request_proven(struct http_request *request, const struct http_owner *
 void http_request_set_data(struct http_request *request, void *data);
 void *http_request_data(const struct http_request *request);
 
-/* http_request_keep - a thing that goes with the request, whatever becomes of it: drop is called
+/* http_request_keep - a thing that ends with the request at the latest: drop is called
  * for it, then or when another takes its place. NULL: none. http_request_kept - it, or NULL */
 void http_request_keep(struct http_request *request, void *take_thing, void (*drop)(void *thing));
 void *http_request_kept(const struct http_request *request);

@@ -16,17 +16,17 @@ struct answered_key;
 struct edl_error;
 struct store;
 
-#define ANSWERED_KEYS_MAX ((size_t)1 << 19) /* some four times of what a database keeps */
+#define ANSWERED_KEYS_MAX ((size_t)1 << 19) /* four times as many as a database keeps */
 
 struct answered_keys {
     struct answered_key *table; /* owned: open addressing, by hash */
     size_t n, room;
     uint64_t seed;    /* random: nobody outside knows where a name comes to stand */
     uint64_t n_added; /* ever */
-    bool whole;       /* what is not here has no answer */
+    bool whole;       /* a key that is not here has no answer */
 };
 
-/* answered_keys_load - in the place of what was known; near: a near store of the database. Before
+/* answered_keys_load - the keys of that database alone; near: a near store of the database. Before
  * the first load nothing is known. Errors: as store_events */
 int answered_keys_load(struct answered_keys *keys, struct store *near, struct edl_error *error);
 void answered_keys_done(struct answered_keys *keys);

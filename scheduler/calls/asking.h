@@ -11,7 +11,7 @@
  * With a near store (SQLite) all reads are answered at once: nothing here does anything.
  *
  * Used by: dispatch.c, waiters.c, event_stream.c, history/job_series.c. Tests:
- * tests/unit/test_asking.c, tests/integration/460-far-reads.sh. */
+ * tests/unit/test_asking.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ int askings_init(struct scheduler *scheduler, struct edl_error *error);
 /* askings_done - behind the store: nobody asks any more */
 void askings_done(struct scheduler *scheduler);
 
-/* Called from the loop when what was asked for is there. */
+/* Called from the loop when the rows are there. */
 typedef void (*asking_again_fn)(void *userdata);
 
 /* asking_new - caller: in whose turn it reads (dispatch_caller). NULL with a near store */

@@ -80,7 +80,7 @@ static int look(struct event_stream *stream, struct edl_error *error)
     return asking_end(stream->asking, r == -EINPROGRESS, error) ? 0 : r;
 }
 
-/* What it read may be older than the news. */
+/* Its rows may be older than the news. */
 static int look_for_news(struct event_stream *stream, struct edl_error *error)
 {
     bool news = stream->news;

@@ -102,7 +102,7 @@ static bool look(struct waiter *waiter)
     return done || postponed;
 }
 
-/* wait_for_turn - the core is ahead of what is stored: it looks behind the turn in flight */
+/* wait_for_turn - the core is ahead of the database: it looks behind the turn in flight */
 static void wait_for_turn(struct waiter *waiter)
 {
     if (!waiter->due)
@@ -141,8 +141,6 @@ static void waiter_end(struct waiter *waiter)
     topic_release(waiters, topic);
 }
 
-/* What a turn in flight changed may not be told yet: it looks again when the turn is back, or a
- * moment later. */
 static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct waiter *waiter = userdata;
@@ -154,7 +152,7 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* What it read may be older than the news. */
+/* Its rows may be older than the news. */
 static void on_rows(void *userdata)
 {
     struct waiter *waiter = userdata;
@@ -204,9 +202,15 @@ static struct topic *topic_get(struct waiters *waiters, const char *name)
     return topic;
 }
 
-void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, const char *topic,
-                         uint64_t deadline_us, waiter_poll_fn poll, waiter_left_fn left,
-                         void *take_data)
+/* How a waiter looks for news. */
+struct look {
+    waiter_poll_fn poll;
+    waiter_left_fn left;
+    bool looked; /* once, before it was added: with rows that may be older than the last news */
+};
+
+static void add(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                uint64_t deadline_us, const struct look *how, void *take_data)
 {
     struct waiter *waiter = xcalloc(1, sizeof *waiter);
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
@@ -215,8 +219,8 @@ void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, co
     waiter->scheduler = scheduler;
     waiter->topic = topic_get(&scheduler->waiters, topic);
     waiter->held = take_held;
-    waiter->poll = poll;
-    waiter->left = left;
+    waiter->poll = how->poll;
+    waiter->left = how->left;
     waiter->data = take_data;
     waiter->turn.look = on_turn;
     waiter->shares = take_held->request != NULL && is_shared(topic);
@@ -225,6 +229,8 @@ void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, co
         dispatch_caller(scheduler, take_held->request, waiter->caller);
         waiter->asking = asking_new(scheduler, waiter->caller, on_rows, waiter);
     }
+    if (how->looked && waiter->asking != NULL)
+        dispatch_poll(scheduler, waiter->caller, &waiter->turn);
     if (take_held->request != NULL)
         http_request_watch(take_held->request);
     DL_APPEND(waiter->topic->waiters, waiter);
@@ -234,6 +240,14 @@ void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, co
         if (poll_waiter(waiter, true)) /* no timer, no wait */
             waiter_end(waiter);
     }
+}
+
+void waiters_add_watched(struct scheduler *scheduler, struct held *take_held, const char *topic,
+                         uint64_t deadline_us, waiter_poll_fn poll, waiter_left_fn left,
+                         void *take_data)
+{
+    add(scheduler, take_held, topic, deadline_us, &(struct look){ .poll = poll, .left = left },
+        take_data);
 }
 
 void waiters_add_unpolled(struct scheduler *scheduler, struct held *take_held, const char *topic,
@@ -260,7 +274,8 @@ void waiters_add(struct scheduler *scheduler, struct held *take_held, const char
     if (poll(scheduler, take_held, take_data, false))
         free(take_data);
     else
-        waiters_add_unpolled(scheduler, take_held, topic, deadline_us, poll, take_data);
+        add(scheduler, take_held, topic, deadline_us,
+            &(struct look){ .poll = poll, .looked = true }, take_data);
 }
 
 static void notify(struct scheduler *scheduler, struct topic *topic, bool news)

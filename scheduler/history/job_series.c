@@ -125,7 +125,7 @@ static void ask_for(struct scheduler *scheduler, const uint64_t *jobs, size_t n)
         table->n_wanted = 0;
 }
 
-/* What a report has to read back; the next one does the rest. */
+/* Jobs that a report has to read back; the next one does the rest. */
 struct wanted {
     uint64_t jobs[JOB_SERIES_LOADS];
     size_t n;

@@ -3,7 +3,7 @@
  *
  * The loop asks a far store what it asks of any other; no call waits for the database. A turn is
  * recorded (image.h) and given to the writing thread, which has a near store of its own: the one
- * that waits for the database. What is read beside comes from the reading thread (far_reads.h).
+ * that waits for the database. Rows come from the reading thread (store_asked.h).
  *
  * Used by: state.c, leadership. Tests: tests/unit/test_store_far.c. */
 #pragma once

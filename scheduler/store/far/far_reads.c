@@ -29,7 +29,7 @@ struct far_rows {
     size_t next;
 };
 
-/* What only the thread touches while a round is under way. */
+/* The thread's own while a round is under way. */
 struct reading {
     struct reader_source source;
     uint64_t delay_us;                 /* of each round, for tests */

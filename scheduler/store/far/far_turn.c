@@ -33,7 +33,8 @@ struct far_turn {
 
 struct far *far_of(const struct store *store)
 {
-    return store != NULL && store->engine->calls == &far_calls ? far_of_engine(store->engine) : NULL;
+    return store != NULL && store->engine->calls == &far_calls ? far_of_engine(store->engine)
+                                                               : NULL;
 }
 
 /* --- in the thread --- */
