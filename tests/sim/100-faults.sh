@@ -12,7 +12,7 @@ first=${first:-1}
 echo "EDL_FIRST_SEED=$first"
 status=0
 "$EDL_BUILD_DIR/edl" simulate --faults mixed --seeds "$seeds" --first-seed "$first" || status=1
-for profile in none network crash clock storage stall gone cut gaps storm; do
+for profile in none network crash clock storage stall gone cut gaps two-schedulers storm; do
     "$EDL_BUILD_DIR/edl" simulate --faults $profile --seeds $((seeds > 8 ? seeds / 8 : 1)) --first-seed "$first" || status=1
 done
 exit $status
