@@ -24,5 +24,5 @@ jobs:
 YAML
 ulimit -v $((2 * 1024 * 1024))
 "$EDL_BUILD_DIR/edl" simulate "$work/many.yaml" --json >"$work/many.json"
-jq -e '[.. | objects | select(has("state")) | .state] | length == 20 and all(. == "succeeded")' "$work/many.json" >/dev/null ||
+jq -en '[input | .. | objects | select(has("state")) | .state] | length == 20 and all(. == "succeeded")' "$work/many.json" >/dev/null ||
     { jq '[.. | objects | select(has("state")) | .state] | group_by(.) | map({(.[0]): length}) | add' "$work/many.json" >&2; exit 1; }
