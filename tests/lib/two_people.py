@@ -17,6 +17,7 @@ UNVERIFIED = ssl.create_default_context()
 UNVERIFIED.check_hostname = False
 UNVERIFIED.verify_mode = ssl.CERT_NONE
 RETRY_S = 0.02  # of one that was refused
+REPORT_S = 0.7  # an agent repeats a report after a seventh of its lease
 CALL_S = 1.0  # a server that does not answer for so long is left
 # 503: ask again, or another one. 429: more than one person may ask
 AGAIN = (503, 429)
@@ -179,7 +180,7 @@ class Reporter(Person):
                                                             {'Content-Type': 'application/json'})
         if status != 201:
             raise ValueError(f'the reporter may not join: {status} {body}')
-        self.servers = Servers(addresses, credential, 10.0)
+        self.servers = Servers(addresses, credential, REPORT_S)
         self.report.update(session=0, version='0', foreign_cpu_millicores=0, foreign_memory_bytes=0, complete=True, processes=[])
         self.answers = []  # (seconds when sent, took, server, status, lease)
 
@@ -189,7 +190,9 @@ class Reporter(Person):
         status, answer = self.servers.call(self.order[0], 'POST', '/nodes/reporter/report', json.dumps(body), {'Content-Type': 'application/json'})
         heard = json.loads(answer) if status == 200 else {}
         self.answers.append((sent_s, time.monotonic() - sent_s, self.order[0], status, heard.get('lease_us', 0)))
-        if status != 200:
+        if status == 409:  # of a run that has not heard this node yet
+            self.report['session'] = json.loads(answer)['session']
+        elif status != 200:
             self.order.append(self.order.pop(0))
         self.over.wait(self.pause_s)
 

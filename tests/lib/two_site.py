@@ -95,7 +95,7 @@ class Site:
                               env={**os.environ, 'EDL_CA': f'{self.work}/{leader}/ca.pem', 'EDL_TOKEN_FILE': f'{self.work}/{leader}/admin-token'})
         line = json.loads(told.stdout)
         subprocess.run([*self.networks.within(name), f'{self.build}/edl-scheduler', '--conf', '', '--state-dir', f'{self.work}/{name}', '--join-standby', line['server'],
-                        '--token', line['token'], '--ca-pin', line['ca_pin']], check=True, pass_fds=[self.networks.spaces[name]])
+                        '--token', line['token'], '--ca-pin', line['ca_pin']], check=True, stdout=subprocess.DEVNULL, pass_fds=[self.networks.spaces[name]])
         self.start_scheduler(name)
         until(lambda: self.role(name) == 'standby', f'{name} stands by')
 
