@@ -89,6 +89,8 @@ passed 'all that docs/replicated.md says was typed'
 join() { # NAME
     local token
     token=$(api POST /tokens/join -d '{}') || return 1
+    # what the package of a scheduler says to an agent beside it; this one is to ask all schedulers
+    rm -f "$machines/$1/root/etc/edl/agent.conf.d/10-this-machine.conf"
     on "$1" apt-get install -qq --no-install-recommends edl-agent &&
         on "$1" edl-agent --join-only --join "$(jq -r .server <<<"$token")" --token "$(jq -r .token <<<"$token")" --ca-pin "$(jq -r .ca_pin <<<"$token")" &&
         on "$1" systemctl start edl-agent
