@@ -116,6 +116,14 @@ bool degraded_serves(const struct scheduler *scheduler, const struct http_reques
            api_dry_run(request, &dry_run, &error) == 0 && dry_run;
 }
 
+/* No version of its orders: those that it has are good, and it is not to ask for others. */
+json_t *degraded_lease(const struct scheduler *scheduler)
+{
+    return leadership_add(
+        scheduler, agent_wire_add(json_pack("{s:I,s:b}", "lease_us",
+                                            (json_int_t)scheduler->options.lease_us, "stored", 0)));
+}
+
 void degraded_report(struct scheduler *scheduler, struct http_request *request,
                      const struct node *node, const struct node_report *report)
 {
@@ -125,12 +133,7 @@ void degraded_report(struct scheduler *scheduler, struct http_request *request,
     }
     node_extend_lease(scheduler->cluster, cluster_node(scheduler->cluster, node->name),
                       clock_instant());
-    /* No version of its orders: those that it has are good, and it is not to ask for others. */
-    http_reply_json(request, 200,
-                    leadership_add(scheduler,
-                                   agent_wire_add(json_pack("{s:I,s:b}", "lease_us",
-                                                            (json_int_t)scheduler->options.lease_us,
-                                                            "stored", 0))));
+    http_reply_json(request, 200, degraded_lease(scheduler));
 }
 
 /* --- in and out --- */

@@ -8,6 +8,7 @@
  * by: scheduler. Tests: tests/unit/test_degraded.c, tests/integration/260-disk-full.sh. */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
@@ -61,6 +62,9 @@ void degraded_refuse(const struct scheduler *scheduler, struct http_request *req
 /* degraded_serves - a request of that route needs nothing to be stored */
 bool degraded_serves(const struct scheduler *scheduler, const struct http_request *request,
                      const struct http_route *route);
+
+/* degraded_lease - the answer to a report of which nothing is stored yet: the lease alone */
+json_t *degraded_lease(const struct scheduler *scheduler);
 
 /* degraded_report - an agent's report while nothing can be stored: renews its lease, and says that
  * the rest was not taken. Refused: a node that is lost or was started again; nobody waits for it

@@ -516,6 +516,7 @@ static int on_late(sd_event_source *source, uint64_t usec, void *userdata)
     if (scheduler->flight == NULL)
         return 0;
     scheduler->flight->late = true;
+    api_reports_are_late(scheduler);
     dispatch_wake(scheduler);
     return 0;
 }

@@ -204,6 +204,9 @@ void api_node_orders(struct http_request *request, void *userdata);
 /* api/nodes.c */
 void api_node_join(struct http_request *request, void *userdata);
 void api_node_report(struct http_request *request, void *userdata);
+/* api_reports_are_late - those that wait for the turn in flight get their lease alone, and are told
+ * that nothing is stored yet */
+void api_reports_are_late(struct scheduler *scheduler);
 void api_nodes_list(struct http_request *request, void *userdata);
 void api_node_show(struct http_request *request, void *userdata);
 void api_node_set(struct http_request *request, void *userdata);

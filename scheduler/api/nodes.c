@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <utlist.h>
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/accounts/connection_owner.h"
@@ -28,6 +29,10 @@
 
 /* A century: what a node that is wrong says would be believed of all jobs of a family. */
 #define RAN_MAX_US (UINT64_C(100) * 365 * 86400 * USEC_PER_SEC)
+
+/* The id of a report that waits for its turn: its node was in the cluster already, in the same boot.
+ * A node that is back, or was started again, gets no lease before that is stored. */
+#define WAS_KNOWN 1
 
 /* --- an agent's report --- */
 
@@ -391,12 +396,35 @@ static void note_silence(struct scheduler *scheduler, const struct node *node, c
 
 /* At once, when the report changed nothing that is to be stored. */
 static void reply_report(struct scheduler *scheduler, struct http_request *request,
-                         const struct node *node)
+                         const struct node *node, bool was_known)
 {
     if (scheduler_skip_turn(scheduler))
         http_reply_json(request, 200, build_report(scheduler, node->name, 0));
     else
-        held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name, 0);
+        held_build_after_commit(scheduler, held_new(request), 200, build_report, node->name,
+                                was_known ? WAS_KNOWN : 0);
+}
+
+/* answer_late - a report whose turn is late gets its lease, as one that came later does. false: it
+ * has to wait for the turn */
+static bool answer_late(struct scheduler *scheduler, struct held *held)
+{
+    const struct node *node = cluster_node(scheduler->cluster, held->key);
+
+    if (held->build != build_report || held->id != WAS_KNOWN || held->request == NULL ||
+        node == NULL || !leadership_may_lease(scheduler))
+        return false;
+    DL_DELETE(scheduler->answers, held);
+    held_reply_json(held, 200, degraded_lease(scheduler));
+    return true;
+}
+
+void api_reports_are_late(struct scheduler *scheduler)
+{
+    struct held *held, *next;
+
+    DL_FOREACH_SAFE(scheduler->answers, held, next)
+    (void)answer_late(scheduler, held);
 }
 
 /* read_term - the highest that its agent knows; 0: none */
@@ -424,7 +452,7 @@ void api_node_report(struct http_request *request, void *userdata)
     char topic[TOPIC_MAX];
     uint64_t term = 0;
     json_t *body = NULL;
-    bool heard;
+    bool heard, was_known = false;
     int r;
 
     if (node == NULL)
@@ -443,6 +471,8 @@ void api_node_report(struct http_request *request, void *userdata)
         r = read_report(body, &report, &list, &ports, &error);
     if (r == 0)
         r = machine_from_json(body, &machine, &error);
+    if (r == 0)
+        was_known = node->state != NODE_LOST && streq(node->boot_id, report.boot_id);
     if (r == 0 && !takes_lease_only(scheduler))
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
     if (r == 0 && machine != NULL)
@@ -459,7 +489,7 @@ void api_node_report(struct http_request *request, void *userdata)
         progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"),
                         clock_instant().now_us);
         job_series_report(scheduler, &report);
-        reply_report(scheduler, request, node);
+        reply_report(scheduler, request, node, was_known);
     }
     if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */
         (void)snprintf(topic, sizeof topic, "orders/%s", node->name);

@@ -4,6 +4,7 @@
 #include "tests/unit/live_scheduler.h"
 
 #include <inttypes.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "scheduler/calls/asking.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/archive.h"
+#include "scheduler/store/far/far_internal.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -338,4 +340,64 @@ TEST(test_a_long_poll_ends_at_its_deadline)
     assert_int_equal(json_array_size(json_object_get(poll.json, "events")), 0);
     reply_clear(&poll);
     reply_clear(&page);
+}
+
+/* --- turns that are late --- */
+
+#define OFFER                                                                                      \
+    "\"address\":\"10.0.0.7\",\"cpu_millicores\":4000,\"memory_bytes\":4294967296,\"gpus\":0,"     \
+    "\"port_first\":20000,\"port_last\":20099"
+#define REPORT(boot_, disk_full_)                                                                  \
+    "{\"boot_id\":\"" boot_ "\",\"sent_us\":1,\"processes\":[],\"disk_full\":" disk_full_ "," OFFER \
+    "}"
+
+/* What the writing thread does until the test lets it go on: a database that stands still. */
+static sem_t go_on;
+
+static void stand_still(struct worker_job *job)
+{
+    (void)job;
+    while (sem_wait(&go_on) == -1)
+        continue;
+}
+
+static void no_more(struct worker_job *job)
+{
+    (void)job;
+}
+
+static void join(struct live *live)
+{
+    ask(live, 201, "POST", "/nodes/join", "{\"node\":\"n1\"," OFFER "}");
+    ask(live, 200, "POST", "/nodes/n1/report", REPORT("boot-1", "false"));
+    land(live);
+}
+
+TEST(test_reports_wait_for_no_turn_that_is_late)
+{
+    struct live *live = *state;
+    struct worker_job job = { .run = stand_still, .done = no_more };
+    struct reply known = { 0 }, later = { 0 }, again = { 0 };
+
+    join(live);
+    assert_int_equal(sem_init(&go_on, 0, 0), 0);
+    worker_start(far_of(live->scheduler->store)->writing, &job);
+    live_send(live, "POST", "/nodes/n1/report", NULL, REPORT("boot-1", "true"), &known);
+    live_wait(live, &known); /* it has news: the turn in flight stores them */
+    assert_int_equal(known.status, 200);
+    assert_true(json_is_false(json_object_get(known.json, "stored")));
+    assert_true(json_integer_value(json_object_get(known.json, "lease_us")) > 0);
+    assert_non_null(live->scheduler->flight);
+    live_send(live, "POST", "/nodes/n1/report", NULL, REPORT("boot-1", "true"), &later);
+    live_wait(live, &later);
+    assert_true(json_is_false(json_object_get(later.json, "stored")));
+    assert_int_equal(sem_post(&go_on), 0);
+    land(live);
+    assert_int_equal(live_ask(live, "POST", "/nodes/n1/report", NULL, REPORT("boot-1", "true"),
+                              &again),
+                     200);
+    assert_null(json_object_get(again.json, "stored"));
+    reply_clear(&known);
+    reply_clear(&later);
+    reply_clear(&again);
 }
