@@ -84,7 +84,7 @@ packages_build_next() {
         cmp -s "$packages.built" "$packages.next.built" && exit 0
         rm -rf "$packages.next" "$packages.next.built"
         mkdir "$packages.next"
-        for deb in "$packages"/edl-{scheduler,agent,client}_*.deb; do
+        for deb in "$packages"/edl-{scheduler,scheduler-postgresql,agent,client}_*.deb; do
             tree=$packages.next/tree
             dpkg-deb -R "$deb" "$tree" || exit 1
             sed -i "s/^Version: .*/&+next/; s/(= [^)]*/&+next/g" "$tree/DEBIAN/control"
