@@ -37,7 +37,7 @@ servers=https://10.77.0.11:7010,https://10.77.0.12:7010
 api() { # METHOD PATH [ARGUMENT...]: of the one that leads
     local server
     for server in ${servers//,/ }; do
-        ! curl -sS --fail-with-body -m 20 --cacert "$machines/ca.pem" -X "$1" "$server$2" -H "Authorization: Bearer $(cat "$machines/admin-token")" "${@:3}" \
+        ! curl -sS --fail-with-body --connect-timeout 1 -m 20 --cacert "$machines/ca.pem" -X "$1" "$server$2" -H "Authorization: Bearer $(cat "$machines/admin-token")" "${@:3}" \
             >"$machines/answer" 2>"$machines/why" || { cat "$machines/answer" && return 0; }
     done
     return 1
@@ -53,7 +53,7 @@ live() { # JOB: its processes that run: INDEX NODE PID INCARNATION
 }
 has_live() { [ "$(live "$1" | wc -l)" = "$2" ]; }
 ready() { [ "$(api GET /nodes | jq '[.nodes[] | select(.state == "ready")] | length')" = "$1" ]; }
-role() { curl -sS -m 5 --cacert "$machines/ca.pem" "https://${machine_address[$1]}:7010/healthz" 2>/dev/null | jq -r .role; }
+role() { curl -sS --connect-timeout 1 -m 5 --cacert "$machines/ca.pem" "https://${machine_address[$1]}:7010/healthz" 2>/dev/null | jq -r .role; }
 role_is() { [ "$(role "$1")" = "$2" ]; }
 tick() { cat "$machines"/n[123]/root/var/lib/edl/agent/output/"many-$job"/*; } # "INCARNATION PID NUMBER UPTIME"
 
