@@ -39,7 +39,8 @@ static json_t *peer_json(const struct scheduler_peer *peer, const char *role)
 
 static json_t *self_json(const struct leadership *leadership)
 {
-    json_t *json = peer_json(&leadership->self, leadership_role_to_string(leadership->role));
+    json_t *json =
+        peer_json(&leadership->self, leadership_role_to_string(leadership_shown_role(leadership)));
 
     if (leadership->role == ROLE_ALONE)
         return json;

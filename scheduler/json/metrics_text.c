@@ -550,7 +550,7 @@ static void look_at_leadership(struct view *view)
     const struct leadership *leadership = &view->scheduler->leadership;
     const struct shared_facts *facts = &leadership->facts;
 
-    view->roles[leadership->role] = 1;
+    view->roles[leadership_shown_role(leadership)] = 1;
     view->term = leadership->leader_term;
     view->n_schedulers = facts->n_schedulers;
     for (size_t i = 0; i < facts->n_copies; i++) {

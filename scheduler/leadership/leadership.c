@@ -32,6 +32,15 @@ const char *leadership_role_to_string(enum leadership_role role)
     return names[role];
 }
 
+enum leadership_role leadership_shown_role(const struct leadership *leadership)
+{
+    const struct scheduler_peer *leader = &leadership->leader;
+    bool follows = leader->name[0] != '\0' && !streq(leader->name, leadership->self.name) &&
+                   leadership->leader_term > leadership->term;
+
+    return leadership->role == ROLE_AWAY && follows ? ROLE_STANDBY : leadership->role;
+}
+
 void leadership_init(struct scheduler *scheduler)
 {
     struct leadership *leadership = &scheduler->leadership;
@@ -121,7 +130,7 @@ static int refuse(const struct scheduler *scheduler, struct http_request *reques
     const struct leadership *leadership = &scheduler->leadership;
     const struct scheduler_peer *leader = &leadership->leader;
 
-    if (leadership->role == ROLE_STANDBY)
+    if (leadership_shown_role(leadership) == ROLE_STANDBY)
         (void)edl_error_set(error, -EAGAIN, "scheduler %s is a standby", leadership->self.name);
     else
         (void)edl_error_set(error, -EAGAIN, "scheduler %s does not lead now",
@@ -210,7 +219,8 @@ json_t *leadership_health(const struct scheduler *scheduler)
     if (leadership->role == ROLE_ALONE)
         return health;
     (void)json_object_set_new(health, "role",
-                              json_string(leadership_role_to_string(leadership->role)));
+                              json_string(
+                                  leadership_role_to_string(leadership_shown_role(leadership))));
     if (address[0] != '\0')
         (void)json_object_set_new(health, "leader", json_string(address));
     if (term != 0)

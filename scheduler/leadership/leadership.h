@@ -68,6 +68,10 @@ struct leadership {
 
 const char *leadership_role_to_string(enum leadership_role role);
 
+/* leadership_shown_role - for people: one that led is a standby again when another one is known to
+ * lead. Its own role stays away until it loads the state anew */
+enum leadership_role leadership_shown_role(const struct leadership *leadership);
+
 /* leadership_init - role, name and address, from the options and the open listeners */
 void leadership_init(struct scheduler *scheduler);
 

@@ -374,6 +374,38 @@ TEST(test_the_figures_of_a_standby)
     reply_clear(&reply);
 }
 
+/* Away is for the time in which nobody knows who leads. */
+TEST(test_one_that_was_deposed_is_a_standby_of_the_next)
+{
+    static const struct {
+        const char *leader;
+        uint64_t term; /* of the leader */
+        const char *role;
+    } rows[] = {
+        { "", 8, "away" },
+        { "n1", 8, "away" }, /* as the database had it last */
+        { "n2", 7, "away" }, /* of before */
+        { "n2", 9, "standby" },
+    };
+    struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
+    struct reply reply = { 0 };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        play(live, ROLE_AWAY, 8);
+        (void)snprintf(leadership->leader.name, sizeof leadership->leader.name, "%s",
+                       rows[i].leader);
+        leadership->leader_term = rows[i].term;
+        ask(live, 200, "GET", "/healthz", NULL, &reply);
+        assert_string_equal(json_string_value(json_object_get(reply.json, "role")), rows[i].role);
+    }
+    ask(live, 200, "GET", "/metrics", NULL, &reply);
+    assert_non_null(strstr(reply.body, "\nedl_scheduler_role{role=\"standby\"} 1\n"));
+    ask(live, 503, "GET", "/jobs", NULL, &reply);
+    assert_non_null(strstr(reply.body, "is a standby"));
+    reply_clear(&reply);
+}
+
 /* Another scheduler may have let the node in meanwhile: a refusal for good would end it. */
 TEST(test_one_that_may_be_deposed_refuses_no_node_for_good)
 {
