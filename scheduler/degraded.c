@@ -78,6 +78,11 @@ int degraded_error(const struct scheduler *scheduler, struct edl_error *error)
         (void)edl_error_remedy(error, "ask again in a moment; it goes on by itself");
         return -EAGAIN;
     }
+    if (!scheduler->degraded.on) {
+        (void)edl_error_set(error, -EAGAIN, "scheduler %s waits for its database",
+                            scheduler->leadership.self.name);
+        return edl_error_remedy(error, "ask again in a moment");
+    }
     (void)edl_error_set(error, -ENOSPC,
                         "nothing can be stored in %.120s (%" PRIu64 " bytes free): %.160s", dir,
                         room_bytes(scheduler), scheduler->degraded.why.text);
@@ -97,7 +102,8 @@ void degraded_refuse(const struct scheduler *scheduler, struct http_request *req
 
     (void)degraded_error(scheduler, &error);
     http_reply_header(request, "Retry-After",
-                      scheduler->degraded.away ? RETRY_AWAY_S : RETRY_AFTER_S);
+                      scheduler->degraded.on && !scheduler->degraded.away ? RETRY_AFTER_S
+                                                                          : RETRY_AWAY_S);
     http_reply_error(request, &error);
 }
 

@@ -17,6 +17,7 @@
     "\"address\":\"10.0.0.7\",\"cpu_millicores\":4000,\"memory_bytes\":4294967296,\"gpus\":0,"     \
     "\"port_first\":20000,\"port_last\":20099"
 #define REPORT(more_) "{\"boot_id\":\"b1\",\"sent_us\":1,\"processes\":[]," more_ OFFER "}"
+#define OTHER_BOOT "{\"boot_id\":\"b2\",\"sent_us\":1,\"processes\":[]," OFFER "}"
 #define ELSEWHERE "https://n2.example:7010"
 
 TEST_EACH(live_setup, live_teardown);
@@ -426,6 +427,10 @@ TEST(test_one_that_may_be_deposed_refuses_no_node_for_good)
     assert_int_equal(report(live, "0000", REPORT(""), &reply), 503);
     assert_int_equal(report(live, credential, REPORT(""), &reply), 200);
     assert_true(json_is_false(json_object_get(reply.json, "stored")));
+    /* one that a lease alone does not help: its machine has started anew */
+    assert_int_equal(report(live, credential, OTHER_BOOT, &reply), 503);
+    assert_int_equal(reply.retry_after_s, 1);
+    assert_non_null(strstr(reply.error.text, "waits for its database"));
     permission->until_us = 0; /* nor are joins and orders answered now */
     ask(live, 503, "POST", "/nodes/join", "{\"node\":\"n1\"," OFFER "}", &reply);
     reply_clear(&reply);
