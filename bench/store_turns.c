@@ -133,7 +133,7 @@ static void measure_store(const char *place, uint64_t turns)
     uint64_t term;
 
     if (r == 0 && is_url)
-        r = postgresql_lead(bench.store, "bench", "", NULL, &term, &error);
+        r = postgresql_lead(bench.store, "bench", "", 0, NULL, &term, &error);
     if (r < 0)
         die(&error);
     bench.cluster = cluster_new(&config);

@@ -37,6 +37,7 @@ try {
     const struct shared_database *database;
     char url[STORE_URL_MAX], name[SCHEDULER_NAME_MAX + 1], address[SCHEDULER_ADDRESS_MAX];
     char authority[AUTHORITY_BYTES];
+    uint64_t least_term;
     atomic_bool give_up;
     /* the result */
     struct store *store; /* owned */
@@ -49,7 +50,10 @@ try {
 
 static struct shared_self self_of(const struct try *try)
 {
-    return (struct shared_self){ try->name, try->address, try->authority, NULL };
+    return (struct shared_self){ .name = try->name,
+                                 .address = try->address,
+                                 .authority = try->authority,
+                                 .least_term = try->least_term };
 }
 
 static void run_open(struct worker_job *job)
@@ -132,6 +136,7 @@ static void begin(struct candidate *candidate)
     (void)snprintf(try->name, sizeof try->name, "%s", config->self.name);
     (void)snprintf(try->address, sizeof try->address, "%s", config->self.address);
     (void)snprintf(try->authority, sizeof try->authority, "%s", config->self.authority);
+    try->least_term = config->self.least_term;
     candidate->try = try;
     worker_start(candidate->worker, &try->job);
 }
@@ -142,6 +147,11 @@ static int on_pause(sd_event_source *source, uint64_t usec, void *userdata)
     (void)usec;
     candidate_start(userdata);
     return 0;
+}
+
+void candidate_climb(struct candidate *candidate, uint64_t least_term)
+{
+    candidate->config.self.least_term = MAX_OF(candidate->config.self.least_term, least_term);
 }
 
 void candidate_start(struct candidate *candidate)

@@ -35,6 +35,9 @@ struct candidate_config {
 int candidate_new(sd_event *event, const struct candidate_config *config, struct candidate **ret,
                   struct edl_error *error);
 
+/* candidate_climb - the term of the next try is this number at least */
+void candidate_climb(struct candidate *candidate, uint64_t least_term);
+
 /* candidate_start - from now on, until it leads; nothing while it tries */
 void candidate_start(struct candidate *candidate);
 

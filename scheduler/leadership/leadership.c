@@ -11,6 +11,7 @@
 
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
+#include "scheduler/leadership/candidate.h"
 #include "scheduler/leadership/postgresql_database.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -21,6 +22,10 @@
 /* A report that tells of a higher term ends a term so often at most: the database is asked then,
  * and its answer counts for so long. */
 #define WORD_COUNTS_EVERY_US (60 * USEC_PER_SEC)
+/* A database that was put back to an earlier moment has lost fewer terms than these. A number
+ * beyond them is made up. JSON's numbers end at TERM_END for many that read them. */
+#define TERMS_LOST_MAX (UINT64_C(1) << 20)
+#define TERM_END (UINT64_C(1) << 53)
 /* Three signs of life. */
 #define FRESH_US (1500 * USEC_PER_MSEC)
 #define OF_NODES (ROUTE_NODE | ROUTE_JOIN | ROUTE_PROCESS)
@@ -164,12 +169,18 @@ bool leadership_serves(const struct scheduler *scheduler, struct http_request *r
 
 /* --- the word of a node --- */
 
+static bool may_be(const struct leadership *leadership, uint64_t term)
+{
+    return leadership->role != ROLE_ALONE && term > leadership->term && term < TERM_END &&
+           term - leadership->term <= TERMS_LOST_MAX;
+}
+
 /* Nothing that an agent says may keep a leader from leading for long. */
-static bool counts(const struct leadership *leadership, uint64_t term)
+static bool counts(const struct leadership *leadership)
 {
     uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
 
-    return leadership->role != ROLE_ALONE && term > leadership->term &&
+    return leadership->role == ROLE_LEADER &&
            (leadership->ended_by_word_us == 0 ||
             now_us - leadership->ended_by_word_us >= WORD_COUNTS_EVERY_US);
 }
@@ -180,7 +191,12 @@ bool leadership_hear(struct scheduler *scheduler, struct http_request *request, 
     struct leadership *leadership = &scheduler->leadership;
     struct edl_error error = { 0 };
 
-    if (!counts(leadership, term))
+    if (!may_be(leadership, term))
+        return true;
+    leadership->told_term = MAX_OF(leadership->told_term, term);
+    if (leadership->candidate != NULL) /* a test has none */
+        candidate_climb(leadership->candidate, leadership->told_term + 1);
+    if (!counts(leadership))
         return true;
     leadership->ended_by_word_us = clock_read_us(CLOCK_BOOTTIME);
     (void)edl_error_set(&error, -ESTALE, "node %s knows of term %" PRIu64, node, term);

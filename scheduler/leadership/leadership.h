@@ -50,6 +50,7 @@ struct leadership {
     struct scheduler_peer others[SCHEDULERS_MAX];
     size_t n_others; /* all but this one */
     struct permission permission;
+    uint64_t told_term;        /* the highest that a report told and that may be; 0: none did */
     uint64_t ended_by_word_us; /* boot time; a report told of a higher term, and this one ended */
     bool ends;                 /* it did so while a turn was in flight: the term ends behind that */
     struct shared_facts facts; /* the newest; the members above are made of them */
@@ -125,7 +126,9 @@ void leadership_end(struct scheduler *scheduler, const struct edl_error *why);
 json_t *leadership_add(const struct scheduler *scheduler, json_t *object);
 
 /* leadership_hear - the highest term that an agent knows, in its report: a leader of an earlier one
- * is none any more. false: the request was answered */
+ * is none any more. Its next term begins above: a database that was put back to an earlier moment
+ * has lost terms, and agents take no lower one. A number that no cluster can have reached counts
+ * for nothing. false: the request was answered */
 bool leadership_hear(struct scheduler *scheduler, struct http_request *request, const char *node,
                      uint64_t term);
 

@@ -35,7 +35,8 @@ static int open_writer(const char *url, const struct shared_self *self, struct s
 static int lead(struct store *store, const struct shared_self *self, const atomic_bool *give_up,
                 uint64_t *ret_term, struct edl_error *error)
 {
-    return postgresql_lead(store, self->name, self->address, give_up, ret_term, error);
+    return postgresql_lead(store, self->name, self->address, self->least_term, give_up, ret_term,
+                           error);
 }
 
 static void take_leader(const struct leader_facts *facts, struct shared_facts *ret)

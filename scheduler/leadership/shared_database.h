@@ -48,7 +48,8 @@ struct shared_facts {
 /* The scheduler that asks. */
 struct shared_self {
     const char *name, *address, *authority; /* authority: the cluster's, "" unknown */
-    const char *forget; /* of a look: a scheduler that is no more; NULL, "": none */
+    const char *forget;  /* of a look: a scheduler that is no more; NULL, "": none */
+    uint64_t least_term; /* of lead: the next term is this number at least */
 };
 
 /* Codes are those of store.h, and: -ENOTCONN the database is away, -ESTALE another one leads,

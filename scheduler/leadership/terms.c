@@ -342,8 +342,9 @@ static int make_sources(struct scheduler *scheduler, struct edl_error *error)
 int leadership_begin(struct scheduler *scheduler, struct edl_error *error)
 {
     struct leadership *leadership = &scheduler->leadership;
-    const struct shared_self self = { leadership->self.name, leadership->self.address,
-                                      scheduler->listeners.tls.pin, NULL };
+    const struct shared_self self = { .name = leadership->self.name,
+                                      .address = leadership->self.address,
+                                      .authority = scheduler->listeners.tls.pin };
     const struct candidate_config candidate = { .database = leadership->database,
                                                 .url = scheduler->options.store,
                                                 .self = self,

@@ -47,7 +47,9 @@ struct look {
 static void run(struct worker_job *job)
 {
     struct look *look = (struct look *)job;
-    struct shared_self self = { look->name, look->address, "", look->forget };
+    struct shared_self self = {
+        .name = look->name, .address = look->address, .authority = "", .forget = look->forget
+    };
 
     look->r = 0;
     if (look->engine == NULL)

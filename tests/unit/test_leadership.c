@@ -4,6 +4,7 @@
 #include "tests/unit/live_scheduler.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -184,6 +185,45 @@ TEST(test_a_higher_term_ends_ones_own)
     allow(live);
     assert_int_equal(report(live, credential, REPORT("\"term\":99,"), &reply), 200);
     assert_int_equal(leadership->role, ROLE_LEADER);
+    assert_int_equal(leadership->told_term, 99); /* and yet its next term is above */
+    reply_clear(&reply);
+    free(credential);
+}
+
+/* A database that was put back to an earlier moment has lost terms that agents know. */
+TEST(test_a_number_that_no_cluster_has_reached_is_no_term)
+{
+    static const struct {
+        uint64_t own, told;
+        bool counts;
+    } rows[] = {
+        { 8, 8, false },
+        { 8, 9, true },
+        { 8, 8 + (UINT64_C(1) << 20), true },
+        { 8, 9 + (UINT64_C(1) << 20), false },
+        { 8, UINT64_C(1) << 53, false },
+        { 8, INT64_MAX, false },
+        { (UINT64_C(1) << 53) - 2, (UINT64_C(1) << 53) - 1, true },
+        { (UINT64_C(1) << 53) - 2, UINT64_C(1) << 53, false },
+    };
+    struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
+    struct reply reply = { 0 };
+    char *credential, body[600];
+
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    join(live, &reply);
+    credential = strdup(json_string_value(json_object_get(reply.json, "credential")));
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        play(live, ROLE_LEADER, rows[i].own);
+        allow(live);
+        leadership->ended_by_word_us = leadership->told_term = 0;
+        (void)snprintf(body, sizeof body, REPORT("\"term\":%" PRIu64 ","), rows[i].told);
+        assert_int_equal(report(live, credential, body, &reply), rows[i].counts ? 503 : 200);
+        assert_int_equal(leadership->role, rows[i].counts ? ROLE_AWAY : ROLE_LEADER);
+        assert_int_equal(leadership->told_term, rows[i].counts ? rows[i].told : 0);
+    }
     reply_clear(&reply);
     free(credential);
 }

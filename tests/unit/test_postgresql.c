@@ -406,13 +406,14 @@ static int add_series(const struct store *store, int64_t id)
     return r;
 }
 
-/* lead - patient: the server does not end it while the machine is busy */
-static void lead(struct store *store, const char *name, uint64_t term, bool patient)
+/* lead_above - patient: the server does not end it while the machine is busy */
+static void lead_above(struct store *store, const char *name, uint64_t least, uint64_t term,
+                       bool patient)
 {
     struct edl_error error = { 0 };
     uint64_t found = 0;
 
-    if (postgresql_lead(store, name, "https://here:7010", NULL, &found, &error) < 0)
+    if (postgresql_lead(store, name, "https://here:7010", least, NULL, &found, &error) < 0)
         fail_msg("%s", error.text);
     assert_int_equal(found, term);
     assert_int_equal(postgresql_term(store), term);
@@ -421,6 +422,11 @@ static void lead(struct store *store, const char *name, uint64_t term, bool pati
                                        "SELECT length(set_config('idle_session_timeout', '0',"
                                        " false))"),
                          1);
+}
+
+static void lead(struct store *store, const char *name, uint64_t term, bool patient)
+{
+    lead_above(store, name, 0, term, patient);
 }
 
 TEST(test_a_leader_that_was_deposed_stores_nothing)
@@ -456,6 +462,23 @@ TEST(test_a_leader_that_was_deposed_stores_nothing)
     (void)store_free(second);
 }
 
+/* As when agents know terms that the database has lost. */
+TEST(test_a_term_begins_above_a_number)
+{
+    static const uint64_t least[] = { 0, 7, 3, 8 }, terms[] = { 1, 7, 8, 9 };
+    char url[POSTGRESQL_TEST_URL_SIZE];
+
+    NEED_SERVER();
+    postgresql_test_begin(url);
+    for (size_t i = 0; i < ELEMENTS(terms); i++) {
+        struct store *store = open_it(url);
+
+        lead_above(store, "first", least[i], terms[i], true);
+        assert_int_equal(add_series(store, i), 0);
+        (void)store_free(store);
+    }
+}
+
 TEST(test_who_waits_can_give_up)
 {
     char url[POSTGRESQL_TEST_URL_SIZE];
@@ -469,7 +492,7 @@ TEST(test_who_waits_can_give_up)
     first = open_it(url);
     second = open_it(url);
     lead(first, "first", 1, true);
-    assert_int_equal(postgresql_lead(second, "second", "", &give_up, &term, &error), -ECANCELED);
+    assert_int_equal(postgresql_lead(second, "second", "", 0, &give_up, &term, &error), -ECANCELED);
     assert_int_equal(postgresql_term(second), 0);
     (void)store_free(first);
     (void)store_free(second);

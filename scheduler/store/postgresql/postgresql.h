@@ -49,8 +49,9 @@ int postgresql_claim(struct store *store, const char *authority, struct edl_erro
 /* postgresql_lead - waits until no other scheduler holds the lock, then begins a term, which is
  * stored when it returns. Each transaction of the store begins with the check that the term is
  * still the newest: -ESTALE. address: where others reach this scheduler
+ * least_term: the term is this number at least; 0: the next one will do
  * give_up: looked at once a second; -ECANCELED */
-int postgresql_lead(struct store *store, const char *name, const char *address,
+int postgresql_lead(struct store *store, const char *name, const char *address, uint64_t least_term,
                     const atomic_bool *give_up, uint64_t *ret_term, struct edl_error *error);
 
 /* postgresql_term - of a store that leads; 0: it does not */

@@ -55,16 +55,18 @@ static int take_lock(struct postgresql_engine *postgresql, const atomic_bool *gi
 }
 
 static int begin_term(struct postgresql_engine *postgresql, const char *name, const char *address,
-                      uint64_t *ret)
+                      uint64_t least_term, uint64_t *ret)
 {
-    static const char next_term[] = "UPDATE leader SET term = term + 1, name = $1, address = $2,"
-                                    " since_wall_us = $3 WHERE id = 1 RETURNING term";
-    char since[32];
-    const char *values[] = { name, address, since };
+    static const char next_term[] =
+        "UPDATE leader SET term = greatest(term + 1, $4::bigint), name = $1, address = $2,"
+        " since_wall_us = $3 WHERE id = 1 RETURNING term";
+    char since[32], least[32];
+    const char *values[] = { name, address, since, least };
     PGresult *result = NULL;
     int r;
 
     (void)snprintf(since, sizeof since, "%" PRIu64, clock_read_us(CLOCK_REALTIME));
+    (void)snprintf(least, sizeof least, "%" PRIu64, least_term);
     r = postgresql_ask(postgresql, next_term, ELEMENTS(values), values, &result);
     if (r == 0 && libpq.PQntuples(result) == 1)
         *ret = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
@@ -74,7 +76,7 @@ static int begin_term(struct postgresql_engine *postgresql, const char *name, co
     return r;
 }
 
-int postgresql_lead(struct store *store, const char *name, const char *address,
+int postgresql_lead(struct store *store, const char *name, const char *address, uint64_t least_term,
                     const atomic_bool *give_up, uint64_t *ret_term, struct edl_error *error)
 {
     struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
@@ -87,7 +89,7 @@ int postgresql_lead(struct store *store, const char *name, const char *address,
         r = take_lock(postgresql, give_up);
     postgresql->answer_limit_us = ANSWER_LIMIT_US;
     if (r == 0)
-        r = begin_term(postgresql, name, address, &term);
+        r = begin_term(postgresql, name, address, least_term, &term);
     if (r == 0)
         r = postgresql_ask(postgresql, LEADER_SETTINGS, 0, NULL, NULL);
     if (r < 0)
