@@ -34,6 +34,15 @@ static void print_scheduler(const json_t *scheduler)
                      text_duration(json_u64(scheduler, "seen_ago_us"), text, sizeof text));
 }
 
+static void print_advice(const json_t *database)
+{
+    const json_t *line;
+    size_t i;
+
+    json_array_foreach(json_object_get(database, "advice"), i, line)
+        report_note("%s", json_string_value(line) != NULL ? json_string_value(line) : "");
+}
+
 static void print_database(const json_t *database)
 {
     json_t *copies = json_object_get(database, "copies");
@@ -71,6 +80,7 @@ void schedulers_print(struct server *server)
         json_array_foreach(list, i, one) print_scheduler(one);
         (void)printf("\n");
         print_database(json_object_get(answer.json, "database"));
+        print_advice(json_object_get(answer.json, "database"));
     }
     http_answer_clear(&answer);
 }

@@ -63,6 +63,28 @@ static json_t *copies_json(const struct shared_facts *facts)
     return copies;
 }
 
+static json_t *lines_json(const char *text)
+{
+    json_t *lines = json_array();
+
+    while (*text != '\0') {
+        size_t size = strcspn(text, "\n");
+
+        (void)json_array_append_new(lines, json_stringn(text, size));
+        text += size + (text[size] == '\n');
+    }
+    return lines;
+}
+
+static json_t *database_json(const struct leadership *leadership)
+{
+    const struct shared_facts *facts = &leadership->facts;
+
+    return json_pack("{s:s,s:b,s:o,s:o}", "server", facts->server, "wants_copies",
+                     facts->wants_copies, "copies", copies_json(facts), "advice",
+                     lines_json(leadership->advice));
+}
+
 void api_schedulers_list(struct http_request *request, void *userdata)
 {
     const struct scheduler *scheduler = userdata;
@@ -80,10 +102,7 @@ void api_schedulers_list(struct http_request *request, void *userdata)
     }
     answer = json_pack("{s:o}", "schedulers", list);
     if (leadership->facts_us != 0)
-        (void)json_object_set_new(answer, "database",
-                                  json_pack("{s:s,s:b,s:o}", "server", leadership->facts.server,
-                                            "wants_copies", leadership->facts.wants_copies,
-                                            "copies", copies_json(&leadership->facts)));
+        (void)json_object_set_new(answer, "database", database_json(leadership));
     http_reply_json(request, 200, answer);
 }
 

@@ -65,6 +65,7 @@ struct leadership {
     sd_event_source *alive;      /* owned; signs of life of a leader */
     sd_event_source *ending;     /* owned; for `ends` */
     char status[200];            /* as it was told to the service manager */
+    char advice[1000];           /* about the database, a line each, as the term began */
 };
 
 const char *leadership_role_to_string(enum leadership_role role);

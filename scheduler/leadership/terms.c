@@ -165,6 +165,21 @@ static int load(struct scheduler *scheduler, struct store *near, struct edl_erro
     return r;
 }
 
+/* tell_advice - before the store is the writing thread's */
+static void tell_advice(struct leadership *leadership, const struct store *store)
+{
+    const char *line = leadership->advice;
+
+    (void)snprintf(leadership->advice, sizeof leadership->advice, "%s",
+                   leadership->database->warnings(store));
+    while (*line != '\0') {
+        size_t size = strcspn(line, "\n");
+
+        log_warning("%.*s", (int)size, line);
+        line += size + (line[size] == '\n');
+    }
+}
+
 static void begin_term(struct scheduler *scheduler, const struct lead *lead)
 {
     struct leadership *leadership = &scheduler->leadership;
@@ -196,8 +211,10 @@ static void on_leads(const struct lead *lead, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct edl_error error = { 0 };
-    int r = load(scheduler, lead->store, &error);
+    int r;
 
+    tell_advice(&scheduler->leadership, lead->store);
+    r = load(scheduler, lead->store, &error);
     if (r == 0) {
         begin_term(scheduler, lead);
         return;

@@ -379,12 +379,15 @@ TEST(test_the_schedulers_are_listed)
     facts->copies[0] = (struct shared_copy){ .name = "db2", .state = "sync", .lag_us = 5 };
     facts->n_copies = 1;
     facts->n_schedulers = 2;
+    (void)snprintf(live->scheduler->leadership.advice, sizeof live->scheduler->leadership.advice,
+                   "do this\nand that\n");
     ask(live, 200, "GET", "/schedulers", NULL, &reply);
     list = json_object_get(reply.json, "schedulers");
     assert_int_equal(json_array_size(list), 2);
     assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1), "address")),
                         ELSEWHERE);
     assert_non_null(strstr(reply.body, "\"db2\""));
+    assert_non_null(strstr(reply.body, "\"advice\":[\"do this\",\"and that\"]"));
     ask(live, 200, "GET", "/metrics", NULL, &reply);
     assert_non_null(strstr(reply.body, "\nedl_scheduler_role{role=\"leader\"} 1\n"));
     assert_non_null(strstr(reply.body, "\nedl_scheduler_role{role=\"standby\"} 0\n"));
