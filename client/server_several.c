@@ -88,11 +88,19 @@ static size_t recall(const struct server_list *list)
     return at < list->n ? at : 0;
 }
 
+/* make_folders - of the file in path; a fresh account has none of them */
+static void make_folders(char *path)
+{
+    for (char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        (void)mkdir(path, 0700);
+        *at = '/';
+    }
+}
+
 /* Nothing depends on it: where it cannot be kept, the next command begins with the first one. */
 static void keep(const char *base)
 {
-    _cleanup_free_ char *parent = state_path("");
-    _cleanup_free_ char *folder = state_path("edl");
     _cleanup_free_ char *path = state_path("edl/server");
     _cleanup_free_ char *fresh = path != NULL ? text_format("%s.%d", path, (int)getpid()) : NULL;
     _cleanup_free_ char *line = text_format("%s\n", base);
@@ -100,8 +108,7 @@ static void keep(const char *base)
 
     if (fresh == NULL)
         return;
-    (void)mkdir(parent, 0700);
-    (void)mkdir(folder, 0700);
+    make_folders(path);
     fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd == -1)
         return;

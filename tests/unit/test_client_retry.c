@@ -279,11 +279,15 @@ TEST(test_nobody_there_is_told_at_once)
 /* The folder of one test with the one file in it. */
 static int remove_state(const char *state)
 {
-    _cleanup_free_ char *file = text_format("%s/edl/server", state);
-    _cleanup_free_ char *folder = text_format("%s/edl", state);
+    static const char *const folders[] = { ".local/state/edl", ".local/state", ".local" };
+    _cleanup_free_ char *file = text_format("%s/.local/state/edl/server", state);
 
     (void)unlink(file);
-    (void)rmdir(folder);
+    for (size_t i = 0; i < ELEMENTS(folders); i++) {
+        _cleanup_free_ char *folder = text_format("%s/%s", state, folders[i]);
+
+        (void)rmdir(folder);
+    }
     return rmdir(state);
 }
 
@@ -304,14 +308,15 @@ static unsigned port_of(const struct script *script)
     return (unsigned)strtoul(strrchr(script->server.base, ':') + 1, NULL, 10);
 }
 
-/* client_of - of these addresses, in a state folder of its own; it calls the first one at first */
+/* client_of - of these addresses, in a home of its own where nothing is yet; it calls the first one at first */
 static struct server client_of(const char *state, const char *const *bases, size_t n)
 {
     struct server server = { 0 };
     _cleanup_free_ char *given =
         text_format("%s,%s%s%s", bases[0], bases[1], n > 2 ? "," : "", n > 2 ? bases[2] : "");
 
-    assert_int_equal(setenv("XDG_STATE_HOME", state, 1), 0);
+    assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
+    assert_int_equal(setenv("HOME", state, 1), 0);
     assert_int_equal(server_several_take(given, &server, NULL), 0);
     assert_int_equal(http_client_new_quick(server.base, &server.http, NULL), 0);
     return server;
