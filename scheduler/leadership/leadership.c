@@ -119,8 +119,8 @@ static bool is_served(const struct scheduler *scheduler, const struct http_route
     switch (scheduler->leadership.role) {
     case ROLE_ALONE:
         return true;
-    case ROLE_LEADER: /* nodes would believe it */
-        return public || (route->flags & OF_NODES) == 0 || leadership_may_lease(scheduler);
+    case ROLE_LEADER: /* one that was stopped for long may be none: who asks would believe it */
+        return public || leadership_may_lease(scheduler);
     case ROLE_STANDBY:
         return public;
     case ROLE_AWAY:
