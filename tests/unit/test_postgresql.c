@@ -110,9 +110,12 @@ static void see_refused(const char *url, int code, const char *says, const char 
 TEST(test_a_url_that_is_none_is_told_without_its_password)
 {
     NEED_SERVER();
-    see_refused("postgresql://edl:secret@db1:port/edl", -ENOTCONN, "invalid", "");
+    see_refused("postgresql://edl:secret@db1:port/edl", -EINVAL, "that can be", "");
     see_refused("postgresql://edl:secret@[db1/edl", -EINVAL, "cannot read the URL",
                 "postgresql://");
+    see_refused("postgresql://edl:very@secret@db1/edl", -EINVAL, "that can be", "%40");
+    see_refused("postgresql://edl:secret/very@db1/edl", -EINVAL, "that can be", "%2F");
+    see_refused("postgresql://edl:1234/secret@db1/edl", -EINVAL, "that can be", "%2F");
     see_refused("postgresql:///edl?secret", -EINVAL, "cannot read the URL", "postgresql://");
 }
 

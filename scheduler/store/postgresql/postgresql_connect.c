@@ -22,6 +22,7 @@
 
 #define OLDEST_SERVER 140000
 #define URL_REMEDY "write it as postgresql://USER@HOST/DATABASE"
+#define ESCAPE_REMEDY "a password has %40 for @, %2F for / and %3F for ?; better: keep it in ~/.pgpass"
 #define PASSWORD_REMEDY "keep the password in ~/.pgpass or the file that PGPASSFILE names"
 
 /* Told to libpq beside the URL's own words, which win. */
@@ -182,6 +183,17 @@ static const char *option(const PQconninfoOption *options, const char *name)
         if (streq(options->keyword, name))
             return options->val != NULL ? options->val : "";
     return "";
+}
+
+/* is_split_rightly - a password with an @ or a / that is not escaped ends too early for libpq. What
+ * stands behind would be the host, the port or the database, which are told to people */
+static bool is_split_rightly(const PQconninfoOption *options)
+{
+    const char *host = option(options, "host"), *port = option(options, "port");
+
+    return strchr(host + (*host == '@'), '@') == NULL && /* the first one is of an abstract socket */
+           strchr(option(options, "dbname"), '@') == NULL &&
+           port[strspn(port, "0123456789,")] == '\0';
 }
 
 static bool is_list(const char *name)
@@ -353,6 +365,11 @@ int postgresql_connect(const char *url, struct postgresql_engine **ret, struct e
     if (options == NULL) {
         (void)edl_error_set(error, -EINVAL, "libpq cannot read the URL of the store");
         return edl_error_remedy(error, URL_REMEDY);
+    }
+    if (!is_split_rightly(options)) {
+        libpq.PQconninfoFree(options);
+        (void)edl_error_set(error, -EINVAL, "the URL of the store names no host, port or database that can be");
+        return edl_error_remedy(error, "%s", ESCAPE_REMEDY);
     }
     postgresql = xcalloc(1, sizeof *postgresql);
     postgresql->engine.calls = &postgresql_calls;
