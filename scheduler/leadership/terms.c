@@ -132,9 +132,12 @@ static int make_far(struct scheduler *scheduler, struct store *near, struct edl_
     return 0;
 }
 
-/* Somebody may have copied archives there while it was a standby. No upload is under way. */
+/* Somebody may have copied archives there while it did not lead. An upload that came in before its
+ * last term ended keeps them open. */
 static int reread_workspaces(struct scheduler *scheduler, struct edl_error *error)
 {
+    if (scheduler->workspaces.uploads != NULL)
+        return 0;
     api_workspaces_done(scheduler);
     return api_workspaces_init(scheduler, error);
 }
@@ -152,7 +155,7 @@ static int load(struct scheduler *scheduler, struct store *near, struct edl_erro
         r = state_load(scheduler, error);
     if (r == 0)
         r = notices_load(scheduler, error);
-    if (r == 0 && former == NULL)
+    if (r == 0)
         r = reread_workspaces(scheduler, error);
     if (r == 0)
         r = make_far(scheduler, near, error);

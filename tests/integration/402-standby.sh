@@ -95,4 +95,15 @@ await 120 'b waits' grep -q 'term 2 of scheduler b has ended' "$work/b.log"
 [ "$(ask b /jobs -o "$work/answer" -w '%{http_code}')" = 503 ] || fail "who was deposed answers: $(cat "$work/answer")"
 [ "$(ask a '/jobs?state=all' | jq '.jobs | length')" = 3 ] || fail 'what was told is not there'
 
+# it leads again: with the archives that came meanwhile, and its service says so
+echo another >"$work/archive"
+sha=$(sha256sum "$work/archive" | cut -d ' ' -f 1)
+ask a "/workspaces/$sha" -o /dev/null -X PUT -H 'Content-Type: application/octet-stream' --data-binary "@$work/archive"
+cp --preserve=all "$work/state-a/workspaces/$sha" "$work/state-b/workspaces/"
+unset "begun[$pid]"
+end_hard "$pid"
+await 120 'b leads again' role_is b leader
+ask b "/workspaces/$sha" -o "$work/answer"
+cmp "$work/archive" "$work/answer" || fail "the archive that came meanwhile: $(cat "$work/answer")"
+
 if grep -rq verysecret "$work"/*.log "$work/joined" "$work/err" "$work/state-b"; then fail 'a password was told'; fi
