@@ -195,6 +195,8 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
     leadership->ends = false;
     leadership->why = (struct edl_error){ 0 };
     permission_stored(&leadership->permission, lead->sent_us);
+    if (scheduler->degraded.on) /* its status is none: ours comes behind it */
+        degraded_end(scheduler);
     (void)snprintf(status, sizeof status, "leads (term %" PRIu64 ")", lead->term);
     tell_status(leadership, status);
     scheduler_tell_state(scheduler);
@@ -202,8 +204,6 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
     scheduler->committed = false;
     (void)sd_event_source_set_time_relative(leadership->alive, ALIVE_EVERY_US);
     (void)sd_event_source_set_enabled(leadership->alive, SD_EVENT_ON);
-    if (scheduler->degraded.on)
-        degraded_end(scheduler);
     scheduler_begin(scheduler);
     askings_go_on(scheduler);
     watch_ask(leadership->watch);
