@@ -308,7 +308,8 @@ static unsigned port_of(const struct script *script)
     return (unsigned)strtoul(strrchr(script->server.base, ':') + 1, NULL, 10);
 }
 
-/* client_of - of these addresses, in a home of its own where nothing is yet; it calls the first one at first */
+/* client_of - of these addresses, in a home of its own where nothing is yet; it calls the first one
+ * at first */
 static struct server client_of(const char *state, const char *const *bases, size_t n)
 {
     struct server server = { 0 };

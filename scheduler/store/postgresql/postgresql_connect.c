@@ -22,7 +22,8 @@
 
 #define OLDEST_SERVER 140000
 #define URL_REMEDY "write it as postgresql://USER@HOST/DATABASE"
-#define ESCAPE_REMEDY "a password has %40 for @, %2F for / and %3F for ?; better: keep it in ~/.pgpass"
+#define ESCAPE_REMEDY                                                                              \
+    "a password has %40 for @, %2F for / and %3F for ?; better: keep it in ~/.pgpass"
 #define PASSWORD_REMEDY "keep the password in ~/.pgpass or the file that PGPASSFILE names"
 
 /* Told to libpq beside the URL's own words, which win. */
@@ -186,12 +187,13 @@ static const char *option(const PQconninfoOption *options, const char *name)
 }
 
 /* is_split_rightly - a password with an @ or a / that is not escaped ends too early for libpq. What
- * stands behind would be the host, the port or the database, which are told to people */
+ * stands behind would be the host, the port or the database, which are told to people. The name of
+ * an abstract socket begins with an @ */
 static bool is_split_rightly(const PQconninfoOption *options)
 {
     const char *host = option(options, "host"), *port = option(options, "port");
 
-    return strchr(host + (*host == '@'), '@') == NULL && /* the first one is of an abstract socket */
+    return strchr(host + (*host == '@'), '@') == NULL &&
            strchr(option(options, "dbname"), '@') == NULL &&
            port[strspn(port, "0123456789,")] == '\0';
 }
@@ -368,7 +370,8 @@ int postgresql_connect(const char *url, struct postgresql_engine **ret, struct e
     }
     if (!is_split_rightly(options)) {
         libpq.PQconninfoFree(options);
-        (void)edl_error_set(error, -EINVAL, "the URL of the store names no host, port or database that can be");
+        (void)edl_error_set(error, -EINVAL,
+                            "the URL of the store names no host, port or database that can be");
         return edl_error_remedy(error, "%s", ESCAPE_REMEDY);
     }
     postgresql = xcalloc(1, sizeof *postgresql);
