@@ -113,6 +113,7 @@ struct scheduler {
     struct turn_flight *flight;        /* owned: the turn that is not stored yet; NULL: none */
     sd_event_source *turn;             /* owned; one-shot, armed by scheduler_touch */
     sd_event_source *late;             /* owned; ends the wait of reports for a turn in flight */
+    uint64_t flights_took_us[2];       /* the last turns that were in flight, the newest first */
     sd_event_source *timer;            /* owned; cluster_next_deadline_us */
     sd_event_source *drain;            /* owned; archive_drain.c */
     struct worker *checker;            /* owned; database_check.c */

@@ -14,9 +14,9 @@
  *   idle --turn wanted: planned, given to the store--> in flight --stored--> idle
  *                                                          `--lost--> away, or loaded again
  *
- * A store that is far (store/far/far.h) has a turn in flight for as long as its database likes.
- * Nothing changes the core meanwhile, but leases that reports renew: calls wait (dispatch.h), and
- * become the next turn together. A store in the state directory is done at once. */
+ * A far store (store/far/far.h) has a turn in flight as long as its database likes. Nothing changes
+ * the core then, but leases that reports renew: calls wait (dispatch.h), and become the next turn.
+ * A store in the state directory is done at once. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,11 +46,8 @@
 #include "shared/log.h"
 #include "shared/macro.h"
 
-#define FAILED_LINGER_US                                                                           \
-    (200 * USEC_PER_MSEC) /* for the answers to leave before the process does */
-
-/* Then a report is told that nothing of it is stored yet, and gets its lease. */
-#define REPORTS_WAIT_US (50 * USEC_PER_MSEC)
+/* For the answers to leave before the process does. */
+#define FAILED_LINGER_US (200 * USEC_PER_MSEC)
 
 /* --- requests that wait for their answer --- */
 
@@ -319,8 +316,7 @@ static int on_end(sd_event_source *source, uint64_t usec, void *userdata)
 {
     (void)source;
     (void)usec;
-    (void)sd_event_exit(userdata, 1);
-    return 0;
+    return sd_event_exit(userdata, 1);
 }
 
 void scheduler_end(struct scheduler *scheduler, const struct edl_error *error)
@@ -352,16 +348,14 @@ void scheduler_away(struct scheduler *scheduler, const struct edl_error *why)
     leadership_lost(scheduler, why);
 }
 
-/* ends_term - another scheduler may lead from now on: what is stored is known to a new term alone
- */
+/* ends_term - another scheduler may lead from now on: a new term alone knows what is stored */
 static bool ends_term(const struct scheduler *scheduler, int code)
 {
     return scheduler->leadership.role != ROLE_ALONE &&
            (code == -ENOTCONN || code == -ESTALE || degraded_survives(code));
 }
 
-/* The commit failed. The requests of this turn are refused, and readers are told the state on
- * disk. */
+/* The commit failed. Requests of this turn are refused, and readers are told the state on disk. */
 static void fail(struct scheduler *scheduler, const struct edl_error *why)
 {
     struct edl_error error = { 0 };
@@ -507,6 +501,7 @@ static void pause_others(struct scheduler *scheduler, bool pause)
     account_numbers_pause(scheduler->account_numbers, pause);
 }
 
+/* A report is told that nothing of it is stored yet, and gets its lease. */
 static int on_late(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -529,11 +524,14 @@ bool scheduler_is_late(const struct scheduler *scheduler)
 /* Its effects are the store's: those that come are the next turn's. */
 static void take_off(struct scheduler *scheduler, struct turn_flight *take_flight)
 {
+    uint64_t patience_us;
+
     take_flight->since_us = clock_read_us(CLOCK_BOOTTIME);
     scheduler->flight = take_flight;
     cluster_effects_clear(scheduler->cluster);
     pause_others(scheduler, true);
-    (void)sd_event_source_set_time_relative(scheduler->late, REPORTS_WAIT_US);
+    patience_us = flight_patience_us(scheduler->flights_took_us, scheduler->options.lease_us);
+    (void)sd_event_source_set_time_relative(scheduler->late, patience_us);
     (void)sd_event_source_set_enabled(scheduler->late, SD_EVENT_ONESHOT);
 }
 
@@ -543,6 +541,8 @@ static void note_stall(struct scheduler *scheduler, const struct turn_flight *fl
     struct instant now = clock_instant();
     uint64_t took_us = now.now_us - MIN_OF(now.now_us, flight->since_us);
 
+    scheduler->flights_took_us[1] = scheduler->flights_took_us[0];
+    scheduler->flights_took_us[0] = took_us;
     if (took_us >= cluster_stall_least_us(scheduler->cluster))
         cluster_stalled(scheduler->cluster, took_us, now);
 }

@@ -7,8 +7,22 @@
 #include <stdlib.h>
 
 #include "scheduler/core/core.h"
+#include "shared/clock.h"
 #include "shared/macro.h"
 #include "shared/text_format.h"
+
+#define PATIENCE_LEAST_US (50 * USEC_PER_MSEC)
+#define PATIENCE_PART_OF_LEASE 10
+
+/* Where turns follow each other without a pause, a report is taken only behind one that it waits
+ * for. A single turn that took long says nothing of the next. */
+uint64_t flight_patience_us(const uint64_t took_us[2], uint64_t lease_us)
+{
+    uint64_t usual_us = MIN_OF(took_us[0], took_us[1]);
+
+    return MAX_OF(MIN_OF(2 * usual_us, lease_us / PATIENCE_PART_OF_LEASE),
+                  (uint64_t)PATIENCE_LEAST_US);
+}
 
 static void note_event(struct event_line *line, const struct effect *effect)
 {

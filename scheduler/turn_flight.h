@@ -42,6 +42,10 @@ struct turn_flight {
     bool late;         /* reports do not wait for it any more */
 };
 
+/* flight_patience_us - so long reports wait for a turn in flight, from when it was given to the
+ * store: 50 ms, or twice as long as each of the last two took, but a tenth of the lease at most. */
+uint64_t flight_patience_us(const uint64_t took_us[2], uint64_t lease_us);
+
 /* turn_flight_note - what is told of its effects, while they are there; once */
 void turn_flight_note(struct turn_flight *flight);
 

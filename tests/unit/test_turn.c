@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "scheduler/turn_flight.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -253,4 +254,26 @@ TEST(test_takes_as_many_connections_as_files_may_be_open)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_true(limit.rlim_cur >= MIN_OF(before.rlim_max, (rlim_t)65536));
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* --- in flight --- */
+
+TEST(test_reports_wait_for_turns_that_are_always_slow)
+{
+    static const struct {
+        uint64_t took_ms[2], lease_ms, patience_ms;
+    } cases[] = {
+        { { 0, 0 }, 5000, 50 },    { { 1, 2 }, 5000, 50 },    { { 90, 95 }, 5000, 180 },
+        { { 4000, 2 }, 5000, 50 }, { { 2, 4000 }, 5000, 50 }, { { 4000, 4000 }, 5000, 500 },
+        { { 900, 900 }, 100, 50 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        const uint64_t took_us[] = { cases[i].took_ms[0] * USEC_PER_MSEC,
+                                     cases[i].took_ms[1] * USEC_PER_MSEC };
+
+        assert_int_equal(flight_patience_us(took_us, cases[i].lease_ms * USEC_PER_MSEC),
+                         cases[i].patience_ms * USEC_PER_MSEC);
+    }
 }
