@@ -55,9 +55,13 @@ static void print_database(const json_t *database)
     {
         const char *state = json_text(copy, "state");
 
-        is_safe = is_safe || streq(state, "sync") || streq(state, "quorum");
-        (void)printf("  %s %s, %.1f s behind", json_text(copy, "name"), state,
-                     (double)json_u64(copy, "behind_us") / (double)USEC_PER_SEC);
+        bool is_known = !streq(state, "unknown");
+
+        is_safe = is_safe || !is_known || streq(state, "sync") || streq(state, "quorum");
+        (void)printf("  %s %s", json_text(copy, "name"), is_known ? state : "not known");
+        if (is_known)
+            (void)printf(", %.1f s behind",
+                         (double)json_u64(copy, "behind_us") / (double)USEC_PER_SEC);
     }
     if (json_array_size(copies) == 0)
         (void)printf("  without a copy");

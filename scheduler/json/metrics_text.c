@@ -25,7 +25,7 @@
 enum { REFUSED_HANDSHAKES = FAIR_ANSWERS, REFUSALS };
 
 /* Of copies of a database that several schedulers share; the last one is every other word. */
-static const char *const copy_states[] = { "sync", "quorum", "potential", "async" };
+static const char *const copy_states[] = { "sync", "quorum", "potential", "async", "unknown" };
 enum { COPY_STATES = ELEMENTS(copy_states) };
 
 /* Everything that the table points into, read once for all of it. */

@@ -28,7 +28,7 @@ struct scheduler_peer {
 
 struct shared_copy {
     char name[64];
-    char state[16]; /* "sync", "quorum", "potential", "async" */
+    char state[16]; /* "sync", "quorum", "potential", "async"; "unknown": it may not be seen */
     uint64_t lag_bytes, lag_us;
 };
 

@@ -396,6 +396,10 @@ TEST(test_the_schedulers_are_listed)
     assert_non_null(strstr(reply.body, "\nedl_scheduler_role{role=\"standby\"} 0\n"));
     assert_non_null(strstr(reply.body, "\nedl_database_copies{state=\"sync\"} 1\n"));
     assert_non_null(strstr(reply.body, "\nedl_jobs"));
+    (void)snprintf(facts->copies[0].state, sizeof facts->copies[0].state, "unknown");
+    ask(live, 200, "GET", "/metrics", NULL, &reply);
+    assert_non_null(strstr(reply.body, "\nedl_database_copies{state=\"unknown\"} 1\n"));
+    assert_non_null(strstr(reply.body, "\nedl_database_copies{state=\"async\"} 0\n"));
     ask(live, 404, "DELETE", "/schedulers/n7", NULL, &reply);
     ask(live, 200, "DELETE", "/schedulers/n2", NULL, &reply);
     ask(live, 200, "GET", "/schedulers", NULL, &reply);

@@ -59,7 +59,7 @@ uint64_t postgresql_term(const struct store *store);
 
 struct database_copy {
     char name[POSTGRESQL_NAME_MAX + 1];
-    char state[16]; /* "sync", "quorum", "potential", "async" */
+    char state[16]; /* "sync", "quorum", "potential", "async"; "unknown": it may not be seen */
     uint64_t lag_bytes, lag_us;
 };
 

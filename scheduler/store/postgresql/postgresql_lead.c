@@ -164,9 +164,10 @@ int postgresql_leader(struct engine *engine, struct leader_facts *ret, struct ed
     static const char of_leader[] =
         "SELECT term, turn, name, address, since_wall_us,"
         " current_setting('synchronous_standby_names') <> '' FROM leader WHERE id = 1";
-    /* state and lag are NULL where the role may not see them */
+    /* state and lag are NULL where the role may not see them: it needs pg_read_all_stats */
     static const char of_copies[] =
-        "SELECT application_name, coalesce(sync_state, ''), coalesce(greatest(pg_wal_lsn_diff("
+        "SELECT application_name, coalesce(sync_state, 'unknown'), "
+        "coalesce(greatest(pg_wal_lsn_diff("
         "pg_current_wal_lsn(), flush_lsn), 0), 0)::bigint, coalesce(extract(epoch FROM flush_lag) *"
         " 1000000, 0)::bigint FROM pg_stat_replication WHERE state IS NULL OR state = 'streaming'"
         " ORDER BY application_name";

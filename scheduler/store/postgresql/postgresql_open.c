@@ -34,8 +34,8 @@ static const struct setting {
 
 /* Settings that cost time, or proof. */
 static const struct advice {
-    const char *sql; /* true: it is as it ought to be */
-    const char *text;
+    const char *sql;  /* true: it is as it ought to be */
+    const char *text; /* %s in it: the role of the connection */
 } advices[] = {
     { "current_setting('data_checksums') = 'on'",
       "the database has no data_checksums, so a damaged page is not noticed: pg_checksums "
@@ -44,6 +44,10 @@ static const struct advice {
       " 'wal_retrieve_retry_interval')",
       "set wal_retrieve_retry_interval = 100ms on each server of the database: with the default of"
       " 5s a standby that lost its primary stops all commits for as long" },
+    { "pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') OR NOT EXISTS (SELECT FROM"
+      " pg_stat_replication)",
+      "the scheduler cannot see whether the copies of its database are in sync: GRANT"
+      " pg_read_all_stats TO %s" },
 };
 
 static int check_setting(struct postgresql_engine *postgresql, const struct setting *setting)
@@ -68,6 +72,17 @@ static int check_setting(struct postgresql_engine *postgresql, const struct sett
     return -EINVAL;
 }
 
+/* write_advice - a line; role: for one that names it */
+static void write_advice(FILE *out, const char *text, const char *role)
+{
+    const char *place = strstr(text, "%s");
+
+    if (place == NULL)
+        (void)fprintf(out, "%s\n", text);
+    else
+        (void)fprintf(out, "%.*s%s%s\n", (int)(place - text), text, role, place + 2);
+}
+
 static int look_for_advice(struct postgresql_engine *postgresql)
 {
     size_t size;
@@ -84,7 +99,7 @@ static int look_for_advice(struct postgresql_engine *postgresql)
             abort();
         r = postgresql_plain(postgresql, sql, &result);
         if (r == 0 && !streq(libpq.PQgetvalue(result, 0, 0), "t"))
-            (void)fprintf(out, "%s\n", advices[i].text);
+            write_advice(out, advices[i].text, libpq.PQuser(postgresql->connection));
         libpq.PQclear(result);
     }
     (void)fclose(out);
