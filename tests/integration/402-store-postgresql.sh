@@ -8,7 +8,7 @@ set -eu
 postgresql_start db
 EDL_TEST_POSTGRESQL=$(postgresql_url db postgres)
 export EDL_TEST_POSTGRESQL
-for file in test_postgresql test_postgresql_arrays test_postgresql_schema test_store_engine test_columns test_store test_store_lost; do
+for file in test_postgresql test_postgresql_arrays test_postgresql_schema test_store_engine test_columns test_store test_store_lost test_store_workspaces; do
     timeout 300 "$EDL_BUILD_DIR/tests/unit/list_scheduler" "$file" >"$work/said" 2>&1 || {
         cat "$work/said"
         fail "$file over PostgreSQL"

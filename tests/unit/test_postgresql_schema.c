@@ -6,7 +6,7 @@
 TEST_EACH(set_up, tear_down);
 
 /* Of PostgreSQL alone. */
-static const char *const own[] = { "leader", "scheduler" };
+static const char *const own[] = { "leader", "scheduler", "workspace", "workspace_piece" };
 
 static bool is_own(const char *line)
 {

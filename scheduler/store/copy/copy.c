@@ -20,10 +20,10 @@
 
 #define ROWS_BETWEEN_WORDS 4096
 
-/* Of one engine alone: its leader and its schedulers. */
+/* Of one engine alone: its leader, its schedulers, and archives, which the other has as files. */
 static bool is_own(const char *table)
 {
-    static const char *const own[] = { "leader", "scheduler" };
+    static const char *const own[] = { "leader", "scheduler", "workspace", "workspace_piece" };
 
     for (size_t i = 0; i < ELEMENTS(own); i++)
         if (streq(own[i], table))

@@ -36,6 +36,11 @@ struct store;
 int postgresql_open(const char *url, struct store **ret, struct edl_error *error);
 int postgresql_open_reader(const char *url, struct engine **ret, struct edl_error *error);
 
+/* postgresql_open_bytes - a connection that writes beside the store's, large rows. Each of its
+ * transactions fails in another term; a statement outside of one does not look at it */
+int postgresql_open_bytes(const char *url, uint64_t term, struct engine **ret,
+                          struct edl_error *error);
+
 /* postgresql_warnings - what an administrator ought to change in the server, a line each; "" for
  * nothing. Borrowed from the store */
 const char *postgresql_warnings(const struct store *store);

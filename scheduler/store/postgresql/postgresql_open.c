@@ -199,6 +199,28 @@ int postgresql_open_reader(const char *url, struct engine **ret, struct edl_erro
     return 0;
 }
 
+/* A scheduler that stands still in a transaction would hold the row of the leader. */
+int postgresql_open_bytes(const char *url, uint64_t term, struct engine **ret,
+                          struct edl_error *error)
+{
+    struct postgresql_engine *postgresql;
+    int r = postgresql_connect(url, &postgresql, error);
+
+    if (r < 0)
+        return r;
+    r = postgresql_check_newest(postgresql);
+    if (r == 0)
+        r = postgresql_plain(postgresql, "SET idle_in_transaction_session_timeout = '1500ms'",
+                             NULL);
+    if (r == 0)
+        r = postgresql_pipeline(postgresql);
+    if (r < 0)
+        return told_and_closed(postgresql, "opening it for archives", error);
+    postgresql->term = term;
+    *ret = &postgresql->engine;
+    return 0;
+}
+
 const char *postgresql_warnings(const struct store *store)
 {
     const char *warnings = postgresql_engine_of(store->engine)->warnings;

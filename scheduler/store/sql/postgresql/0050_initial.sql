@@ -394,6 +394,22 @@ CREATE TABLE scheduler (
     seen_wall_us bigint NOT NULL
 );
 
+-- archives of workspaces by their SHA-256, and their bytes (scheduler/store/store_workspaces.c); SQLite has files beside it
+CREATE TABLE workspace (
+    sha256 text PRIMARY KEY,
+    pieces text NOT NULL,          -- of its bytes
+    bytes bigint NOT NULL,
+    sender text NOT NULL,
+    owners text NOT NULL
+);
+CREATE TABLE workspace_piece (     -- 1 MiB each, the last one less; those that no archive has are of an upload
+    pieces text,
+    number bigint,
+    bytes bytea NOT NULL,
+    PRIMARY KEY (pieces, number)
+);
+ALTER TABLE workspace_piece ALTER COLUMN bytes SET STORAGE EXTERNAL; -- most are compressed already
+
 INSERT INTO leader VALUES (1, 0, 0, '', '', 0, '');
 INSERT INTO away (id, us) VALUES (1, 0);
 INSERT INTO held VALUES (1, 0, 0, '', 0, CAST(extract(epoch FROM now()) AS bigint) * 1000000, 0, 0, 0);
