@@ -9,10 +9,9 @@
  *
  * The thread is made with the first job. Where none can be made, jobs are done in the loop.
  *
- * Used by: workspaces.c (disks), peer.c and account_numbers.c (accounts),
- * datasets.c, body_reads.c (JSON), history/reads.c (many rows), notices.c (mails and webhooks).
- * Tests:
- * tests/unit/test_worker.c. */
+ * Used by: workspaces.c (disks), workspace_rows.c (a database), peer.c and account_numbers.c
+ * (accounts), datasets.c, body_reads.c (JSON), history/reads.c (many rows), notices.c (mails and
+ * webhooks). Tests: tests/unit/test_worker.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -16,6 +16,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
+#include "scheduler/workspaces/workspace_rows.h"
 #include "scheduler/workspaces/workspaces.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
@@ -48,20 +49,24 @@ static void mark_job(struct scheduler *scheduler, const struct job_spec *spec, c
     }
 }
 
+static void mark_all(struct scheduler *scheduler, uint64_t wall_us)
+{
+    for (struct workspace *at = scheduler->workspaces.all; at != NULL; at = at->hh.next)
+        at->needed = false;
+    for (const struct job *job = cluster_active_jobs(scheduler->cluster); job != NULL;
+         job = job->active_next)
+        mark_job(scheduler, job->spec, job->user, wall_us);
+}
+
 /* sender: whose archives may go; NULL: anybody's */
 static void look(struct scheduler *scheduler, const char *sender, uint64_t keep_us)
 {
     uint64_t wall_us = clock_instant().wall_us;
-    struct workspace *workspace;
     size_t n;
 
     if (scheduler->workspaces.all == NULL)
         return;
-    for (workspace = scheduler->workspaces.all; workspace != NULL; workspace = workspace->hh.next)
-        workspace->needed = false;
-    for (const struct job *job = cluster_active_jobs(scheduler->cluster); job != NULL;
-         job = job->active_next)
-        mark_job(scheduler, job->spec, job->user, wall_us);
+    mark_all(scheduler, wall_us);
     n = workspaces_sweep(&scheduler->workspaces, sender, wall_us - MIN_OF(wall_us, keep_us));
     if (n > 0)
         log_info("workspaces that no job needs were removed: %zu", n);
@@ -88,12 +93,34 @@ int api_workspaces_init(struct scheduler *scheduler, struct edl_error *error)
                         &scheduler->workspaces, error);
     if (r < 0)
         return r;
-    for (const struct job *job = cluster_active_jobs(scheduler->cluster); job != NULL;
-         job = job->active_next)
-        mark_job(scheduler, job->spec, job->user, clock_instant().wall_us);
+    mark_all(scheduler, clock_instant().wall_us);
     r = sd_event_add_time_relative(scheduler->event, &scheduler->workspaces_timer, CLOCK_MONOTONIC,
                                    LOOK_US, LOOK_ACCURACY_US, on_look, scheduler);
     return r < 0 ? edl_error_errno(error, r, "the event loop") : 0;
+}
+
+int api_workspaces_begin_term(struct scheduler *scheduler, struct store *store, uint64_t term,
+                              struct edl_error *error)
+{
+    const struct shared_database *database = scheduler->leadership.database;
+    struct workspaces *workspaces = &scheduler->workspaces;
+    uint64_t wall_us = clock_instant().wall_us;
+    int r = 0;
+
+    if (database == NULL || database->open_bytes == NULL)
+        return 0;
+    if (workspaces->rows == NULL)
+        r = workspace_rows_new(scheduler->event, workspaces,
+                               &(struct workspace_source){ database->open_bytes,
+                                                           scheduler->options.store },
+                               &workspaces->rows, error);
+    if (r == 0)
+        r = workspace_rows_load(workspaces->rows, store, term, wall_us, error);
+    if (r < 0)
+        return r;
+    mark_all(scheduler, wall_us);
+    workspace_rows_settle(workspaces->rows);
+    return 0;
 }
 
 void api_workspaces_done(struct scheduler *scheduler)
@@ -306,40 +333,119 @@ static bool may_read_on(struct http_request *request, void *userdata)
     return may;
 }
 
-static int send_archive(struct scheduler *scheduler, struct http_request *request,
-                        struct edl_error *error)
+static void send_archive(struct scheduler *scheduler, struct http_request *request);
+
+/* A request whose archive is brought from the database. */
+struct fetching {
+    struct scheduler *scheduler;  /* borrowed */
+    struct http_request *request; /* borrowed; NULL: its client has left */
+};
+
+static void on_fetching_gone(struct http_request *request, void *userdata)
 {
-    struct workspace *workspace;
+    struct fetching *fetching = userdata;
+
+    (void)request;
+    fetching->request = NULL;
+}
+
+/* The caller may have lost its right, and the scheduler its term, meanwhile. */
+static void on_fetched(const struct edl_error *error, void *userdata)
+{
+    struct fetching *fetching = userdata;
+    struct scheduler *scheduler = fetching->scheduler;
+    struct http_request *request = fetching->request;
+    struct edl_error refusal = { 0 };
+
+    free(fetching);
+    if (request == NULL)
+        return;
+    if (error != NULL)
+        refusal = *error;
+    else if (scheduler->degraded.away)
+        (void)degraded_error(scheduler, &refusal);
+    else
+        (void)auth_recheck(scheduler, request, &refusal);
+    if (refusal.code != 0)
+        http_reply_error(request, &refusal);
+    else
+        send_archive(scheduler, request);
+}
+
+static void fetch(struct scheduler *scheduler, struct http_request *request,
+                  const struct workspace *workspace)
+{
+    struct fetching *fetching = xcalloc(1, sizeof *fetching);
+
+    *fetching = (struct fetching){ scheduler, request };
+    http_request_defer(request, on_fetching_gone, fetching);
+    workspace_rows_fetch(scheduler->workspaces.rows, workspace, on_fetched, fetching);
+}
+
+/* find_named - what the path names, if the caller may have it */
+static int find_named(struct scheduler *scheduler, const struct http_request *request,
+                      struct workspace **ret, struct edl_error *error)
+{
     const char *hex;
-    struct stat st;
-    int fd, r = check_name(request, &hex, error);
+    int r = check_name(request, &hex, error);
 
     if (r == 0)
         r = check_caller(scheduler, request, hex, error);
     if (r < 0)
         return r;
-    workspace = workspaces_find(&scheduler->workspaces, hex);
-    if (workspace == NULL) { /* a node asks */
-        (void)edl_error_set(error, -ENOENT, "there is no workspace %s", hex);
-        return edl_error_remedy(error, "a workspace that no job needs is removed: send it again");
+    *ret = workspaces_find(&scheduler->workspaces, hex);
+    if (*ret != NULL)
+        return 0;
+    /* a node asks */
+    (void)edl_error_set(error, -ENOENT, "there is no workspace %s", hex);
+    return edl_error_remedy(error, "a workspace that no job needs is removed: send it again");
+}
+
+static void send_archive(struct scheduler *scheduler, struct http_request *request)
+{
+    struct workspaces *workspaces = &scheduler->workspaces;
+    struct workspace *workspace;
+    struct edl_error error = { 0 };
+    struct stat st;
+    int fd = find_named(scheduler, request, &workspace, &error);
+
+    if (fd == 0)
+        fd = workspaces_file(workspaces, workspace, &error);
+    if (fd >= 0 && fstat(fd, &st) == -1) {
+        (void)edl_error_errno(&error, -errno, "the archive %s", workspace->sha256);
+        fd = safe_close(fd);
     }
-    fd = workspaces_file(&scheduler->workspaces, workspace, error);
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &st) == -1) {
+    if (fd >= 0)
+        http_reply_file_while(request, 200, MEDIA, fd, (uint64_t)st.st_size, may_read_on,
+                              scheduler);
+    else
+        http_reply_error(request, &error);
+}
+
+/* whether the database has an archive that the folder lacks */
+static bool is_elsewhere(const struct workspaces *workspaces, struct workspace *workspace)
+{
+    int fd = workspace->far ? -ENOENT : workspaces_file(workspaces, workspace, NULL);
+
+    if (fd >= 0)
         (void)safe_close(fd);
-        return edl_error_errno(error, -errno, "the archive %s", hex);
-    }
-    http_reply_file_while(request, 200, MEDIA, fd, (uint64_t)st.st_size, may_read_on, scheduler);
-    return 0;
+    else
+        workspace->far = workspaces->rows != NULL && workspace->kept;
+    return workspace->far;
 }
 
 void api_workspace_get(struct http_request *request, void *userdata)
 {
+    struct scheduler *scheduler = userdata;
+    struct workspace *workspace;
     struct edl_error error = { 0 };
 
-    if (send_archive(userdata, request, &error) < 0)
+    if (find_named(scheduler, request, &workspace, &error) < 0)
         http_reply_error(request, &error);
+    else if (is_elsewhere(&scheduler->workspaces, workspace))
+        fetch(scheduler, request, workspace);
+    else
+        send_archive(scheduler, request);
 }
 
 void api_workspaces_list(struct http_request *request, void *userdata)

@@ -8,6 +8,7 @@
 #include "scheduler/store/postgresql/postgresql.h"
 #include "scheduler/store/store.h"
 #include "scheduler/store/store_schedulers.h"
+#include "scheduler/store/store_workspaces.h"
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/log.h"
@@ -23,6 +24,8 @@ static int open_writer(const char *url, const struct shared_self *self, struct s
         r = postgresql_claim(store, self->authority, error);
     if (r == 0)
         r = store_scheduler_make(store, error);
+    if (r == 0)
+        r = store_workspaces_make(store, error);
     if (r == 0)
         r = store_scheduler_name(store, self->name, error);
     if (r < 0)
@@ -114,5 +117,6 @@ const struct shared_database postgresql_database = {
     .lead = lead,
     .warnings = postgresql_warnings,
     .open_reader = postgresql_open_reader,
+    .open_bytes = postgresql_open_bytes,
     .look = look,
 };

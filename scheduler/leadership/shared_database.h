@@ -65,6 +65,8 @@ struct shared_database {
     const char *(*warnings)(const struct store *store);
     /* a connection for reading; for watching, it also tells that self is there */
     int (*open_reader)(const char *url, struct engine **ret, struct edl_error *error);
+    /* one for archives of workspaces; store_workspaces.h */
+    int (*open_bytes)(const char *url, uint64_t term, struct engine **ret, struct edl_error *error);
     int (*look)(struct engine *engine, const struct shared_self *self, struct shared_facts *ret,
                 struct edl_error *error);
 };

@@ -132,20 +132,19 @@ static int make_far(struct scheduler *scheduler, struct store *near, struct edl_
     return 0;
 }
 
-/* Somebody may have copied archives there while it did not lead. An upload that came in before its
- * last term ended keeps them open. */
+/* Its files may be others since it began to wait. In a later term the rows of the database tell. */
 static int reread_workspaces(struct scheduler *scheduler, struct edl_error *error)
 {
-    if (scheduler->workspaces.uploads != NULL)
+    if (scheduler->workspaces.rows != NULL || scheduler->workspaces.uploads != NULL)
         return 0;
     api_workspaces_done(scheduler);
     return api_workspaces_init(scheduler, error);
 }
 
 /* load - the stored state takes the place of the one in memory */
-static int load(struct scheduler *scheduler, struct store *near, struct edl_error *error)
+static int load(struct scheduler *scheduler, const struct lead *lead, struct edl_error *error)
 {
-    struct store *former = scheduler->store;
+    struct store *near = lead->store, *former = scheduler->store;
     int r = state_new_run(scheduler, error);
 
     scheduler->store = near;
@@ -157,6 +156,8 @@ static int load(struct scheduler *scheduler, struct store *near, struct edl_erro
         r = notices_load(scheduler, error);
     if (r == 0)
         r = reread_workspaces(scheduler, error);
+    if (r == 0)
+        r = api_workspaces_begin_term(scheduler, near, lead->term, error);
     if (r == 0)
         r = make_far(scheduler, near, error);
     if (r == 0) {
@@ -217,7 +218,7 @@ static void on_leads(const struct lead *lead, void *userdata)
     int r;
 
     tell_advice(&scheduler->leadership, lead->store);
-    r = load(scheduler, lead->store, &error);
+    r = load(scheduler, lead, &error);
     if (r == 0) {
         begin_term(scheduler, lead);
         return;

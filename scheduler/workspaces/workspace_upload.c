@@ -3,11 +3,13 @@
  *
  *   taking <-> syncing (each mebibyte)
  *   taking  -> storing (synced whole, under its name, and the folder synced) [-> owning]
- *   taking  -> owning (it was there already: a later sender has it now, too)
+ *              with a shared database each mebibyte goes into its rows as well; they are named,
+ * then the file is taking  -> owning (it was there already: a later sender has it now, too)
  *
  * A part that waits for the disk is the worker's. While it is at it, nothing else touches the file:
  * no piece is taken (so no more than a mebibyte of an upload is ever unwritten, and its client
  * waits). A dropped upload is left to the end of that. */
+#include "scheduler/workspaces/workspace_rows_internal.h"
 #include "scheduler/workspaces/workspaces_internal.h"
 
 #include <assert.h>
@@ -43,9 +45,12 @@ struct workspace_upload {
     uint64_t wall_us; /* of the end */
     int fd;
     enum upload_state state;
-    int result; /* of what the worker did */
-    bool named; /* the worker has given it its name */
-    bool left;  /* its owner has dropped it: freed when the worker is done */
+    struct edl_error why; /* that the worker failed; code 0: it did not */
+    uint64_t term;        /* of the rows, and their bytes */
+    struct workspace_pieces pieces;
+    bool in_rows; /* they are those of an archive, or gone */
+    bool named;   /* the worker has given it its name */
+    bool left;    /* its owner has dropped it: freed when the worker is done */
     workspace_ready_fn on_ready;
     void *ready_userdata;
     workspace_stored_fn on_stored;
@@ -83,6 +88,10 @@ int workspace_upload_new(struct workspaces *workspaces, const char *sha256, cons
     struct workspace_upload *upload = xcalloc(1, sizeof *upload);
     int r = content_hash_new(&upload->hash, error);
 
+    if (workspaces->rows != NULL) {
+        upload->term = workspace_rows_term(workspaces->rows);
+        workspace_rows_new_name(workspaces->rows, upload->pieces.name);
+    }
     if (r == 0)
         r = workspaces_make_folder(workspaces, error);
     if (r == 0)
@@ -102,7 +111,7 @@ int workspace_upload_new(struct workspaces *workspaces, const char *sha256, cons
         (void)snprintf(upload->name, sizeof upload->name, ".new.%llu",
                        (unsigned long long)workspaces->n_uploads++);
         upload->fd = openat(workspaces->dir_fd, upload->name,
-                            O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+                            O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (upload->fd == -1)
             r = edl_error_errno(error, -errno, "making a file for the archive");
     }
@@ -131,11 +140,32 @@ static int write_all(int fd, const char *data, size_t size, struct edl_error *er
 
 /* ---- the worker ---- */
 
+/* send_rows - what came of it into the database, if there is a shared one; all: also the rest */
+static int send_rows(struct workspace_upload *upload, bool all)
+{
+    struct workspace_rows *rows = upload->workspaces->rows;
+    const struct stored_workspace row = { upload->sha256, upload->sender, upload->owners,
+                                          upload->bytes };
+    int r;
+
+    if (rows == NULL)
+        return 0;
+    r = workspace_rows_send(rows, upload->term, &upload->pieces, upload->fd, upload->bytes, all,
+                            &upload->why);
+    if (r == 0 && all)
+        r = workspace_rows_name(rows, upload->term, upload->pieces.name, &row, &upload->why);
+    upload->in_rows = r == 0 && all;
+    return r;
+}
+
 static void run_sync(struct worker_job *job)
 {
     struct workspace_upload *upload = (struct workspace_upload *)job;
 
-    upload->result = fdatasync(upload->fd) == 0 ? 0 : -errno;
+    if (fdatasync(upload->fd) == -1)
+        (void)edl_error_errno(&upload->why, -errno, "writing the archive");
+    else
+        (void)send_rows(upload, false);
 }
 
 /* why: where there are no attributes it is known until the next start only */
@@ -150,6 +180,9 @@ static void run_own(struct worker_job *job)
     _cleanup_close_ int fd =
         openat(upload->workspaces->dir_fd, upload->sha256, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
+    if (upload->workspaces->rows != NULL)
+        (void)workspace_rows_own(upload->workspaces->rows, upload->term, upload->sha256,
+                                 upload->owners, &upload->why);
     if (fd == -1)
         return;
     write_owners(upload, fd);
@@ -159,19 +192,24 @@ static void run_own(struct worker_job *job)
 static void run_store(struct worker_job *job)
 {
     struct workspace_upload *upload = (struct workspace_upload *)job;
-    int dir_fd = upload->workspaces->dir_fd;
+    int r, dir_fd = upload->workspaces->dir_fd;
 
     write_owners(upload, upload->fd);
     if (upload->sender[0] != '\0')
         (void)fsetxattr(upload->fd, WORKSPACE_SENDER_ATTRIBUTE, upload->sender,
                         strlen(upload->sender), 0);
-    upload->result = fsync(upload->fd) == 0 ? 0 : -errno;
-    if (upload->result < 0)
+    if (fsync(upload->fd) == -1) {
+        (void)edl_error_errno(&upload->why, -errno, "storing the archive");
+        return;
+    }
+    if (send_rows(upload, true) < 0)
         return;
     upload->named = renameat(dir_fd, upload->name, dir_fd, upload->sha256) == 0;
-    upload->result = upload->named && fsync(dir_fd) == 0 ? 0 : -errno;
-    if (upload->result == 0) /* of the folder, which may have been made for this one */
-        upload->result = name_sync(upload->workspaces->path, NULL);
+    r = upload->named && fsync(dir_fd) == 0 ? 0 : -errno;
+    if (r == 0) /* of the folder, which may have been made for this one */
+        r = name_sync(upload->workspaces->path, NULL);
+    if (r < 0)
+        (void)edl_error_errno(&upload->why, r, "storing the archive");
 }
 
 /* ---- and the loop ---- */
@@ -197,6 +235,10 @@ static struct workspace *enter(struct workspace_upload *upload)
         memcpy(workspace->sender, upload->sender, sizeof workspace->sender);
         upload->bytes = 0; /* they count for the workspace now */
     }
+    if (upload->named) {
+        workspace->far = false;
+        workspace->kept = upload->in_rows;
+    }
     workspace_give(workspace, upload->owner);
     workspaces_use(workspaces, workspace, upload->wall_us);
     return workspace;
@@ -207,7 +249,9 @@ static void start(struct workspace_upload *upload, enum upload_state state,
 {
     upload->state = state;
     upload->job = (struct worker_job){ .run = run, .done = done };
-    worker_start(upload->workspaces->worker, &upload->job);
+    worker_start(upload->workspaces->rows != NULL ? workspace_rows_worker(upload->workspaces->rows)
+                                                  : upload->workspaces->worker,
+                 &upload->job);
 }
 
 /* workspace NULL: it is not there, because of error. */
@@ -224,11 +268,11 @@ static void on_owned(struct worker_job *job)
 {
     struct workspace_upload *upload = (struct workspace_upload *)job;
     struct workspace *workspace = workspaces_find(upload->workspaces, upload->sha256);
-    struct edl_error error = { 0 };
+    struct edl_error error = upload->why;
 
     if (workspace == NULL) /* no sweep takes it meanwhile, but somebody may */
         (void)edl_error_set(&error, -ENOENT, "the archive was removed");
-    tell(upload, workspace, &error);
+    tell(upload, error.code == 0 ? workspace : NULL, &error);
 }
 
 /* own - all owners as they are now; the worker does one after the other, so the last writes all */
@@ -243,16 +287,14 @@ static void on_stored(struct worker_job *job)
 {
     struct workspace_upload *upload = (struct workspace_upload *)job;
     struct workspaces *workspaces = upload->workspaces;
-    struct edl_error error = { 0 };
+    struct edl_error error = upload->why;
     struct workspace *workspace = NULL;
 
     upload->state = UPLOAD_TAKING;
     if (upload->named)
         upload->name[0] = '\0';
-    if (upload->result == 0)
+    if (error.code == 0)
         workspace = enter(upload);
-    else
-        (void)edl_error_errno(&error, upload->result, "storing the archive");
     if (workspace == NULL && upload->named && workspaces_find(workspaces, upload->sha256) == NULL &&
         !workspaces_is_stored_now(workspaces, upload->sha256)) /* nor is it another's by now */
         (void)workspaces_unlink(workspaces,
@@ -263,14 +305,21 @@ static void on_stored(struct worker_job *job)
         tell(upload, workspace, &error);
 }
 
+static int refuse(const struct workspace_upload *upload, struct edl_error *error)
+{
+    if (error != NULL)
+        *error = upload->why;
+    return upload->why.code;
+}
+
 int workspace_upload_add(struct workspace_upload *upload, const void *data, size_t size,
                          struct edl_error *error)
 {
     struct workspaces *workspaces = upload->workspaces;
 
     assert(upload->state == UPLOAD_TAKING);
-    if (upload->result < 0)
-        return edl_error_errno(error, upload->result, "writing the archive");
+    if (upload->why.code != 0)
+        return refuse(upload, error);
     if (workspaces_check_disk(workspaces, size, error) < 0)
         return error->code;
     workspaces->bytes += size;
@@ -294,8 +343,8 @@ int workspace_upload_finish(struct workspace_upload *upload, uint64_t wall_us,
     char hex[WORKSPACE_HEX + 1];
 
     assert(upload->state == UPLOAD_TAKING);
-    if (upload->result < 0)
-        return edl_error_errno(error, upload->result, "writing the archive");
+    if (upload->why.code != 0)
+        return refuse(upload, error);
     content_hash_end(upload->hash, hex);
     if (!streq(hex, upload->sha256)) {
         (void)edl_error_set(error, -EINVAL, "the SHA-256 of the sent bytes is %s", hex);
@@ -326,6 +375,8 @@ struct workspace_upload *workspace_upload_free(struct workspace_upload *upload)
     upload->workspaces->bytes -= upload->bytes;
     if (upload->name[0] != '\0')
         (void)workspaces_unlink(upload->workspaces, upload->name);
+    if (upload->pieces.n > 0 && !upload->in_rows)
+        workspace_rows_drop(upload->workspaces->rows, upload->term, upload->pieces.name);
     (void)safe_close(upload->fd);
     (void)content_hash_free(upload->hash);
     free(upload->owners);

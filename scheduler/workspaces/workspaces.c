@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* workspaces.c - archives of workspaces in the state directory, each under its SHA-256 */
+#include "scheduler/workspaces/workspace_rows.h"
 #include "scheduler/workspaces/workspaces_internal.h"
 
 #include <errno.h>
@@ -160,6 +161,7 @@ int workspaces_make_folder(struct workspaces *workspaces, struct edl_error *erro
 
 void workspaces_close(struct workspaces *workspaces)
 {
+    workspaces->rows = workspace_rows_free(workspaces->rows);
     workspaces->worker = worker_free(workspaces->worker);
     while (workspaces->all != NULL)
         forget(workspaces, workspaces->all);
@@ -223,6 +225,13 @@ int workspaces_unlink(struct workspaces *workspaces, const char *name)
     return 0;
 }
 
+void workspaces_forget(struct workspaces *workspaces, struct workspace *workspace)
+{
+    if (!workspace->far)
+        (void)workspaces_unlink(workspaces, workspace->sha256);
+    forget(workspaces, workspace);
+}
+
 size_t workspaces_sweep(struct workspaces *workspaces, const char *sender, uint64_t before_wall_us)
 {
     struct workspace *workspace, *next;
@@ -238,6 +247,8 @@ size_t workspaces_sweep(struct workspaces *workspaces, const char *sender, uint6
         r = workspaces_unlink(workspaces, workspace->sha256);
         if (r < 0 && r != -ENOENT)
             continue;
+        if (workspaces->rows != NULL)
+            workspace_rows_remove(workspaces->rows, workspace->sha256);
         forget(workspaces, workspace);
         n++;
     }

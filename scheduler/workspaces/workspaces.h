@@ -2,10 +2,11 @@
 /* workspaces.h - archives of workspaces in the state directory, each under its SHA-256
  *
  * A file is there whole and on disk, or not at all. An archive that no job needs any more goes a
- * day after it was last needed or sent, sooner when there is no room. Nothing of it is in the
- * database: the name says the contents of a file, its mtime when it was last needed, extended
- * attributes its sender and its owners (where the file system has none, that is forgotten with a
- * restart: a user who wants it again sends it again).
+ * day after it was last needed or sent, sooner when there is no room. Nothing of it is in a
+ * database that one scheduler has alone (else: workspace_rows.h): the name says the contents of a
+ * file, its mtime when it was last needed, extended attributes its sender and its owners (where the
+ * file system has none, that is forgotten with a restart: a user who wants it again sends it
+ * again).
  *
  * Its name is no secret, as jobs tell it: an archive belongs to each user who has sent all of it.
  *
@@ -22,6 +23,7 @@
 #include "shared/workspace_id.h"
 
 struct edl_error;
+struct workspace_rows;
 struct workspace_upload;
 
 #define WORKSPACE_KEEP_US (24 * 3600 * USEC_PER_SEC) /* beyond the last need */
@@ -37,6 +39,8 @@ struct workspace {
     uint64_t bytes;
     uint64_t used_wall_us;
     bool needed;  /* by a job that is not over, at the last look */
+    bool kept;    /* rows of a shared database have it (workspace_rows.h), */
+    bool far;     /* and no file of the folder yet */
     char *owners; /* owned: "ann\nbob\n", the newest last; NULL: nobody is known */
     UT_hash_handle hh;
 };
@@ -57,8 +61,9 @@ struct workspaces {
     char *path;                       /* owned: of the folder */
     struct workspace_upload *uploads; /* list of those under way; their owners own them */
     uint64_t n_uploads;
-    struct worker *worker; /* owned; waits for the disk */
-    unsigned n_closing;    /* files without a name that it is to close */
+    struct worker *worker;       /* owned; waits for the disk */
+    unsigned n_closing;          /* files without a name that it is to close */
+    struct workspace_rows *rows; /* owned; NULL: the files are all there is */
 };
 
 /* workspaces_open - the files in the folder, which is made; leftovers of an upload that was cut off
@@ -81,7 +86,7 @@ bool workspace_is_of(const struct workspace *workspace, const char *user);
 /* workspace_give - it is user's, too, until the next start; of very many the first loses it */
 void workspace_give(struct workspace *workspace, const char *user);
 
-/* workspaces_file - opened for reading; -ENOENT when somebody removed it */
+/* workspaces_file - opened for reading; -ENOENT when somebody removed it, or it is far */
 int workspaces_file(const struct workspaces *workspaces, const struct workspace *workspace,
                     struct edl_error *error);
 

@@ -17,6 +17,9 @@ struct workspace *workspaces_insert(struct workspaces *workspaces, const char *s
 /* workspaces_unlink - a file of the folder; its blocks are freed beside the loop; -errno */
 int workspaces_unlink(struct workspaces *workspaces, const char *name);
 
+/* workspaces_forget - the archive, and its file, if there is one; nothing of its rows */
+void workspaces_forget(struct workspaces *workspaces, struct workspace *workspace);
+
 /* workspaces_coming_bytes - of the uploads of a sender, as its quota counts them */
 uint64_t workspaces_coming_bytes(const struct workspaces *workspaces, const char *sender);
 

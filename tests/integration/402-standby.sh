@@ -66,11 +66,18 @@ if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-y" --listen https
 fi
 grep -q 'another cluster' "$work/err" || fail "$(cat "$work/err")"
 
-# archives of workspaces are copied by hand: a standby reads the folder when it begins to lead
-echo archive >"$work/archive"
+# archives of workspaces are in the database when the upload is answered: one of more than a piece, one of less
+head -c 2500000 /dev/urandom >"$work/archive"
+echo small >"$work/small"
 sha=$(sha256sum "$work/archive" | cut -d ' ' -f 1)
-ask a "/workspaces/$sha" -o /dev/null -X PUT -H 'Content-Type: application/octet-stream' --data-binary "@$work/archive"
-cp --preserve=all "$work/state-a/workspaces/$sha" "$work/state-b/workspaces/"
+small=$(sha256sum "$work/small" | cut -d ' ' -f 1)
+put() { ask "$1" "/workspaces/$3" -o "$work/answer" -w '%{http_code}' -X PUT -H 'Content-Type: application/octet-stream' --data-binary "@$2"; }
+[ "$(put a "$work/archive" "$sha")" = 200 ] || fail "$(cat "$work/answer")"
+[ "$(put a "$work/small" "$small")" = 200 ] || fail "$(cat "$work/answer")"
+[ "$(put a "$work/archive" "$(echo none | sha256sum | cut -d ' ' -f 1)")" = 400 ] || fail "another digest: $(cat "$work/answer")"
+pieces() { postgresql_sql p edl "SELECT count(*) FROM workspace_piece"; }
+pieces_are() { [ "$(pieces)" = "$1" ]; }
+await 120 'what was refused leaves nothing' pieces_are 4
 
 # killed: the other one leads, and knows all that was told
 end_hard() { kill -KILL "$1" && wait "$1" 2>/dev/null || true; }
@@ -81,8 +88,25 @@ await 120 'b leads' role_is b leader
 edl_at b ps --all >"$work/ps"
 grep -q first "$work/ps" && grep -q second "$work/ps" || fail "what was told is not there: $(cat "$work/ps")"
 
-ask b "/workspaces/$sha" -o "$work/answer"
-cmp "$work/archive" "$work/answer" || fail "the archive: $(cat "$work/answer")"
+# its folder is empty: what is wanted comes from the database, whole
+folder_has() { # NAMES
+    local names
+    names=$(ls -A "$work/state-b/workspaces") || fail 'no folder of workspaces'
+    [ "$names" = "$1" ] || fail "the folder has: $names"
+}
+folder_has ''
+asking=
+for i in 1 2 3; do
+    ask b "/workspaces/$sha" -o "$work/answer.$i" &
+    asking="$asking $!"
+done
+# shellcheck disable=SC2086
+wait $asking
+for i in 1 2 3; do cmp "$work/archive" "$work/answer.$i"; done
+folder_has "$sha"
+edl_at b submit --name uses --workspace "sha256:$small" -- true >/dev/null
+ask b "/workspaces/$small" -o "$work/answer"
+cmp "$work/small" "$work/answer"
 
 # stopped: it is deposed, and when it goes on it takes no order any more
 scheduler a 'standby of b'
@@ -93,13 +117,12 @@ kill -CONT "$b"
 await 120 'b waits' grep -q 'term 2 of scheduler b has ended' "$work/b.log"
 ! role_is b leader || fail 'two lead'
 [ "$(ask b /jobs -o "$work/answer" -w '%{http_code}')" = 503 ] || fail "who was deposed answers: $(cat "$work/answer")"
-[ "$(ask a '/jobs?state=all' | jq '.jobs | length')" = 3 ] || fail 'what was told is not there'
+[ "$(ask a '/jobs?state=all' | jq '.jobs | length')" = 4 ] || fail 'what was told is not there'
 
 # it leads again: with the archives that came meanwhile, and its service says so
 echo another >"$work/archive"
 sha=$(sha256sum "$work/archive" | cut -d ' ' -f 1)
 ask a "/workspaces/$sha" -o /dev/null -X PUT -H 'Content-Type: application/octet-stream' --data-binary "@$work/archive"
-cp --preserve=all "$work/state-a/workspaces/$sha" "$work/state-b/workspaces/"
 unset "begun[$pid]"
 end_hard "$pid"
 await 120 'b leads again' role_is b leader
