@@ -3,6 +3,8 @@
 // the API's description, so it is written as JSON.
 export const calls = {
     "version": {"path": "/version", "query": []},
+    "health": {"path": "/healthz", "query": []},
+    "schedulers": {"path": "/schedulers", "query": []},
     "caller": {"path": "/whoami", "query": []},
     "cluster": {"path": "/cluster", "query": []},
     "nodes": {"path": "/nodes", "query": ["cursor"]},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lists.js - what the lists of jobs and processes say, and how a filter stands in the page's address; pure
-import { amounts, count, mood, passOf, percent, progress } from "./format.js";
+import { amounts, count, mood, passOf, percent, progress, span } from "./format.js";
 
 /** The cluster in a sentence. */
 export function clusterSentence(cluster) {
@@ -10,6 +10,30 @@ export function clusterSentence(cluster) {
 
     return nodes + (size !== "" ? `, ${size}, ${percent(cluster.utilisation)} in use` : "") +
         `; ${count(cluster.submitted_jobs, "job")}${waiting}; policy ${cluster.policy}`;
+}
+
+/** Who leads, who stands by, and on how many machines each change is; "" where one scheduler is alone. */
+export function schedulersSentence({ schedulers, database }, nowUs) {
+    const leader = schedulers.find((one) => one.role === "leader");
+
+    if (leader === undefined)
+        return "";
+    const others = schedulers.filter((one) => one !== leader).map((one) => `${one.name} is ${one.role === "standby" ? "a standby" : one.role}`);
+    const told = [`Scheduler ${leader.name} leads for ${span(nowUs - leader.since_us)} (term ${leader.term})`, ...others];
+    const held = (database?.copies ?? []).filter((copy) => copy.state === "sync" || copy.state === "quorum").length;
+    const unknown = (database?.copies ?? []).some((copy) => copy.state === "unknown");
+
+    if (database !== undefined)
+        told.push(unknown ? "copies of the database are not known" : held === 0 ? "each change is in one database alone" :
+            `each change is in ${count(held + 1, "database")}`);
+    return told.join("; ");
+}
+
+/** The address of the leader that a standby tells of; null: it leads, is alone, or knows of none that a browser can call. */
+export function leaderOf(health) {
+    const isLink = /^https?:\/\//.test(health.leader ?? "");
+
+    return health.role === "standby" && isLink ? health.leader : null;
 }
 
 // --- the filter of the jobs, in the address: #/?state=failed&user=ann&name=sweep&before=4711 ---

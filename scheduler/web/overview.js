@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { bar, byId, cell, element, fill, headCell, hideEmptyColumns, row, said, setText, show, stateWord, time } from "./dom.js";
 import { ago, bytes, cores, count, mood, nodeStoodStill, shares } from "./format.js";
 import { beginJobs, listedName, readJobs } from "./jobs.js";
-import { clusterSentence } from "./lists.js";
+import { clusterSentence, schedulersSentence } from "./lists.js";
 
 const NODES_SHOWN = 100;
 const EVENTS_SHOWN = 200;
@@ -128,8 +128,15 @@ export async function readSummary(signal) {
     setText(byId("summary"), clusterSentence(await get("cluster", {}, { signal })));
 }
 
+async function readSchedulers(signal) {
+    const said = schedulersSentence(await get("schedulers", {}, { signal }), Date.now() * 1000);
+
+    setText(byId("schedulers"), said);
+    show(byId("schedulers"), said !== "");
+}
+
 export async function readOverview(signal) {
-    const [nodes] = await Promise.all([readNodes(signal), readJobs(signal)]);
+    const [nodes] = await Promise.all([readNodes(signal), readJobs(signal), readSchedulers(signal)]);
 
     showNodes(nodes, Date.now() * 1000);
     showEvents();

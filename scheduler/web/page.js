@@ -9,6 +9,7 @@ import { beginNode, readNode, tookNodeEvents } from "./node.js";
 import { beginOverview, forgetEvents, readOverview, readSummary, tookEvents } from "./overview.js";
 import { beginSearch, readSearch } from "./search.js";
 import { codeIn, secretIn, signIn, signOut, whyRefused } from "./signin.js";
+import { leaderOf } from "./lists.js";
 import { follow, insist } from "./stream.js";
 import { beginTimeline, forgetTimeline, readTimeline } from "./timeline.js";
 
@@ -189,13 +190,26 @@ window.addEventListener("storage", (event) => {
         begin();
 });
 
+/** A standby answers nothing but where the leader is. */
+async function lookForLeader(signal) {
+    const leader = leaderOf(await get("health", {}, { signal }));
+
+    show(byId("standby"), leader !== null);
+    byId("leader").href = leader ?? "";
+    setText(byId("leader"), leader ?? "");
+}
+
 /** What there is first, then what happens behind it: nothing falls between. */
 async function watch(signal) {
-    const tell = () => setText(byId("link"), LINKS.lost);
+    const tell = () => {
+        setText(byId("link"), LINKS.lost);
+        lookForLeader(signal).catch(() => {});
+    };
     const caller = await insist(signal, () => get("caller", {}, { signal }), tell);
     const { newest } = await insist(signal, () => get("events", { limit: 1 }, { signal }), tell);
     const after = Math.max(0, newest - FIRST_EVENTS);
 
+    show(byId("standby"), false);
     setText(byId("caller-name"), `${caller.user} (${caller.role})`);
     show(byId("forget"), token.get() !== null);
     setText(byId("forget"), token.isKept() ? "Sign out" : "Forget the token");

@@ -97,6 +97,21 @@ assert.deepEqual(format.shares(0, [1]), [0]);
     assert.equal(lists.clusterSentence(cluster), "2 of 3 nodes ready, 1.5 cores, 1 GiB, 50 % in use; 1 job, 4 waiting; policy goodput");
     assert.equal(lists.clusterSentence({ ...cluster, nodes: 0, nodes_ready: 0, cpu_millicores: 0, memory_bytes: 0, utilisation: 0, pending_jobs: 0 }),
         "no node has joined; 1 job; policy goodput");
+
+    const alone = { schedulers: [{ name: "a", role: "alone" }] };
+    const led = { schedulers: [{ name: "a", role: "leader", term: 7, since_us: 0 }, { name: "b", role: "standby" }] };
+    const copied = (...states) => ({ ...led, database: { copies: states.map((state) => ({ state })) } });
+    const sentence = (answer) => lists.schedulersSentence(answer, 120e6);
+
+    assert.equal(sentence(alone), "");
+    assert.equal(sentence(led), "Scheduler a leads for 2m (term 7); b is a standby");
+    assert.equal(sentence(copied("sync", "async")), sentence(led) + "; each change is in 2 databases");
+    assert.equal(sentence(copied("async")), sentence(led) + "; each change is in one database alone");
+    assert.equal(sentence(copied("unknown")), sentence(led) + "; copies of the database are not known");
+    assert.equal(lists.leaderOf({ role: "standby", leader: "https://a:7010" }), "https://a:7010");
+    for (const health of [{ status: "ok" }, { role: "leader", leader: "https://a:7010" }, { role: "standby" }, { role: "standby", leader: "javascript:x" }])
+        assert.equal(lists.leaderOf(health), null);
+
     const array = { name: "sweep", jobs: 20, first_id: 101, last_id: 120, first_index: 5,
         states: { queued: 3, running: 2, succeeded: 11, failed: 4 } };
 
