@@ -125,9 +125,10 @@ bool degraded_serves(const struct scheduler *scheduler, const struct http_reques
 /* No version of its orders: those that it has are good, and it is not to ask for others. */
 json_t *degraded_lease(const struct scheduler *scheduler)
 {
-    return leadership_add(
-        scheduler, agent_wire_add(json_pack("{s:I,s:b}", "lease_us",
-                                            (json_int_t)scheduler->options.lease_us, "stored", 0)));
+    return leadership_add(scheduler,
+                          agent_wire_add(json_pack("{s:I,s:b}", "lease_us",
+                                                   (json_int_t)scheduler->options.lease_us,
+                                                   "stored", 0)));
 }
 
 void degraded_report(struct scheduler *scheduler, struct http_request *request,

@@ -30,8 +30,8 @@
 /* A century: what a node that is wrong says would be believed of all jobs of a family. */
 #define RAN_MAX_US (UINT64_C(100) * 365 * 86400 * USEC_PER_SEC)
 
-/* The id of a report that waits for its turn: its node was in the cluster already, in the same boot.
- * A node that is back, or was started again, gets no lease before that is stored. */
+/* The id of a report that waits for its turn: its node was in the cluster already, in the same
+ * boot. A node that is back, or was started again, gets no lease before that is stored. */
 #define WAS_KNOWN 1
 
 /* --- an agent's report --- */

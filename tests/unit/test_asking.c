@@ -348,8 +348,8 @@ TEST(test_a_long_poll_ends_at_its_deadline)
     "\"address\":\"10.0.0.7\",\"cpu_millicores\":4000,\"memory_bytes\":4294967296,\"gpus\":0,"     \
     "\"port_first\":20000,\"port_last\":20099"
 #define REPORT(boot_, disk_full_)                                                                  \
-    "{\"boot_id\":\"" boot_ "\",\"sent_us\":1,\"processes\":[],\"disk_full\":" disk_full_ "," OFFER \
-    "}"
+    "{\"boot_id\":\"" boot_ "\",\"sent_us\":1,\"processes\":[],\"disk_full\":" disk_full_          \
+    "," OFFER "}"
 
 /* What the writing thread does until the test lets it go on: a database that stands still. */
 static sem_t go_on;
