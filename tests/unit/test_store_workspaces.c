@@ -40,7 +40,7 @@ static void begin(struct rows *rows)
     postgresql_test_begin(rows->url);
     if (postgresql_test_open(rows->url, &rows->store, &rows->error) < 0 ||
         store_workspaces_make(rows->store, &rows->error) < 0 ||
-        postgresql_lead(rows->store, "a", "", NULL, &rows->term, &rows->error) < 0)
+        postgresql_lead(rows->store, "a", "", 0, NULL, &rows->term, &rows->error) < 0)
         fail_msg("%s", rows->error.text);
     rows->engine = open_bytes(rows, rows->term);
 }
