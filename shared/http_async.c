@@ -6,6 +6,7 @@
 #include "shared/http_client.h"
 
 #include "shared/cleanup.h"
+#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/http_exchange.h"
 #include "shared/http_multi.h"
@@ -19,8 +20,9 @@ struct http_async {
     struct http_base base;
     struct http_multi multi;
     struct http_async_call *calls;
-    bool collecting; /* callbacks run */
-    bool dead;       /* freed by a callback; collect() frees the rest */
+    bool collecting;     /* callbacks run */
+    bool dead;           /* freed by a callback; collect() frees the rest */
+    uint64_t renewed_us; /* http_async_renew, CLOCK_MONOTONIC; 0: never */
 };
 
 struct http_async_call {
@@ -133,6 +135,20 @@ void http_async_trust(struct http_async *async, const char *ca_path)
     http_base_trust(&async->base, ca_path);
 }
 
+void http_async_renew(struct http_async *async)
+{
+    async->renewed_us = clock_read_us(CLOCK_MONOTONIC);
+}
+
+/* An idle connection counts by whole seconds: for a while each call gets one of its own. */
+static void use_new_ones(const struct http_async *async, CURL *easy)
+{
+    uint64_t since_us = clock_read_us(CLOCK_MONOTONIC) - async->renewed_us;
+
+    if (async->renewed_us != 0 && since_us < HTTP_CONNECTION_AGE_S * USEC_PER_SEC)
+        (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+}
+
 void http_async_hurry(struct http_async *async)
 {
     http_multi_hurry(&async->multi);
@@ -156,6 +172,7 @@ int http_async_start(struct http_async *async, const struct http_call *call,
     started->on_answer = on_answer;
     started->userdata = userdata;
     (void)curl_easy_setopt(started->easy, CURLOPT_PRIVATE, started);
+    use_new_ones(async, started->easy);
     if (curl_multi_add_handle(async->multi.curl, started->easy) != CURLM_OK) {
         call_free(started);
         return edl_error_set(error, -EIO, "the HTTP client takes no more calls");

@@ -92,6 +92,10 @@ void http_async_trust(struct http_async *async, const char *ca_path); /* as http
  * hundred processes end at once. Not for what may be large: that would keep out all else. */
 void http_async_hurry(struct http_async *async);
 
+/* http_async_renew - the machine has moved: connections that there are lead nowhere. Calls use none
+ * that is older; those under way go on */
+void http_async_renew(struct http_async *async);
+
 /* http_async_start - arguments are copied; on_answer is called exactly once unless cancelled */
 int http_async_start(struct http_async *async, const struct http_call *call,
                      http_answer_fn on_answer, void *userdata, struct http_async_call **ret_call,

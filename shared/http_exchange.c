@@ -11,9 +11,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* The server closes idle connections after 60 s; an old one is not worth the race. */
-#define CONNECTION_AGE_S 30L
-
 static bool is_success(const struct http_exchange *exchange)
 {
     long status = 0;
@@ -153,7 +150,7 @@ static void set_transport(struct http_exchange *exchange, const struct http_call
         (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME,
                                (long)MAX_OF(call->stall_timeout_us / USEC_PER_SEC, 1));
     }
-    (void)curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_AGE_S);
+    (void)curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)HTTP_CONNECTION_AGE_S);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, http_exchange_take);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);

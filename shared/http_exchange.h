@@ -10,6 +10,9 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 
+/* The server closes idle connections after 60 s; an old one is not worth the race. */
+#define HTTP_CONNECTION_AGE_S 30
+
 struct http_exchange {
     const struct http_base *base; /* borrowed */
     CURL *easy;                   /* borrowed */

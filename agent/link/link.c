@@ -628,6 +628,11 @@ struct link *link_free(struct link *l)
     return NULL;
 }
 
+void link_moved(struct link *l)
+{
+    link_bases_renew(l->bases);
+}
+
 void link_changed(struct link *l)
 {
     struct link_actions actions;

@@ -51,7 +51,9 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
              struct edl_error *error);
 struct link *link_free(struct link *link);
 
-/* link_changed - there is something to report; coalesced */
+/* link_moved - this machine has another address: connections from the former one lead nowhere
+ * link_changed - there is something to report; coalesced */
+void link_moved(struct link *link);
 void link_changed(struct link *link);
 
 /* link_eager - whether programs stand still until the scheduler is heard (link_sm_eager) */

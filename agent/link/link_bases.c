@@ -148,6 +148,16 @@ struct http_async *link_bases_others(struct link_bases *bases, unsigned base,
     return client(bases, base, &bases->list[base].others, error);
 }
 
+void link_bases_renew(struct link_bases *bases)
+{
+    for (unsigned i = 0; i < bases->n; i++) {
+        if (bases->list[i].own != NULL)
+            http_async_renew(bases->list[i].own);
+        if (bases->list[i].others != NULL)
+            http_async_renew(bases->list[i].others);
+    }
+}
+
 void link_bases_leave(struct link_bases *bases, unsigned base)
 {
     for (unsigned i = 0; i < bases->n; i++)

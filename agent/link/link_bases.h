@@ -38,6 +38,7 @@ struct http_async *link_bases_own(struct link_bases *bases, unsigned base, struc
 struct http_async *link_bases_others(struct link_bases *bases, unsigned base,
                                      struct edl_error *error);
 
-/* link_bases_leave - this one leads: calls of others to the rest fail now, and may be made again
- */
+/* link_bases_renew - the machine moved: no call uses a connection that is there
+ * link_bases_leave - this one leads: calls of others to the rest fail now, and may be made again */
+void link_bases_renew(struct link_bases *bases);
 void link_bases_leave(struct link_bases *bases, unsigned base);

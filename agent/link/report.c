@@ -74,6 +74,7 @@ void agent_on_address(const char *address, void *userdata)
         return;
     log_info("this node is reached at %s from now on, no longer at %s", address, a->member.address);
     membership_move(&a->member, a->layout.state_dir, address);
+    link_moved(a->link);
     link_changed(a->link);
 }
 
