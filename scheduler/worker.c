@@ -53,12 +53,20 @@ static struct worker_job *pop(struct jobs *jobs)
     return job;
 }
 
+static void drop_one(struct worker_job *job)
+{
+    if (job->drop != NULL)
+        job->drop(job);
+    else
+        free(job);
+}
+
 static void drop(struct jobs *jobs)
 {
     struct worker_job *job;
 
     while ((job = pop(jobs)) != NULL)
-        free(job);
+        drop_one(job);
 }
 
 static void destroy(struct worker *worker)
@@ -99,7 +107,7 @@ static void *thread_main(void *userdata)
         (void)pthread_mutex_lock(&worker->lock);
         worker->busy = false;
         if (worker->abandoned)
-            free(job);
+            drop_one(job);
         else
             tell_done(worker, job);
         (void)pthread_cond_signal(&worker->idle);

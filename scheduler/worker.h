@@ -25,6 +25,8 @@ struct worker_job {
     void (*run)(struct worker_job *job);  /* in the thread */
     void (*done)(struct worker_job *job); /* in the loop, from no other call of its owner's */
     struct worker_job *next;
+    /* frees it when it is abandoned; NULL: free(3) does */
+    void (*drop)(struct worker_job *job);
 };
 
 /* worker_new - name: of the thread, 15 characters at most */
@@ -49,8 +51,8 @@ void worker_wait(struct worker *worker);
 struct worker *worker_free(struct worker *worker);
 
 /* worker_abandon - as worker_free, but waits for nothing and calls nothing: for calls that may
- * never come back. Jobs have to be blocks of malloc's with the worker_job first, and hold nothing
- * else: they end with free(), that which is running once it comes back. */
+ * never come back. Jobs end with their drop, or have to be blocks of malloc's with the worker_job
+ * first that hold nothing else; that which is running ends once it comes back. */
 struct worker *worker_abandon(struct worker *worker);
 
 /* worker_abandon_to - the same, but last is run in the thread behind that which is running: it

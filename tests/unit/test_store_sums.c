@@ -212,6 +212,7 @@ static void assert_counted(struct fixture *f)
     assert_int_equal(counted.log_bytes, read->log_bytes);
     assert_int_equal(counted.events.oldest, read->events.oldest);
     assert_int_equal(counted.events.newest, read->events.newest);
+    store_free_sums(f->store);
     f->store->sums = counted;
     assert_int_equal(number_of_sql(f, "SELECT bytes FROM archived_share WHERE \"user\" = '*'"),
                      counted.archive.bytes);

@@ -111,6 +111,11 @@ static void show_sums(struct store *store, const struct far_sums *sums)
     memcpy(store->sums.archived, sums->archived, sizeof store->sums.archived);
 }
 
+static void drop_turn(struct worker_job *job)
+{
+    turn_free((struct far_turn *)job);
+}
+
 static void note(struct far_turn *turn)
 {
     struct store *store = turn->store;
@@ -170,7 +175,7 @@ int far_commit(struct store *store, const struct turn_records *records, struct e
     if (r < 0)
         return r;
     turn = xcalloc(1, sizeof *turn);
-    *turn = (struct far_turn){ .job = { .run = run, .done = on_stored },
+    *turn = (struct far_turn){ .job = { .run = run, .done = on_stored, .drop = drop_turn },
                                .far = far,
                                .store = store,
                                .history = store->history,
