@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs at night, and for scheduler/leadership/: three machines, their packages and databases, some minutes
+# Runs at night: three machines, their packages and databases, some minutes
 # Two schedulers, and PostgreSQL with a synchronous copy, on three machines of systemd. All that docs/replicated.md tells people to type is
 # typed. Then, under a hundred processes on three nodes: an upgrade of both schedulers one after the other, the leader's machine
 # switched off, and the database's machine switched off and its copy promoted. No process is disturbed, and no acknowledged job is lost.

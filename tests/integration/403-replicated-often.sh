@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs at night, and for scheduler/leadership/ scheduler/store/far/ scheduler/store/postgresql/: every fault again and again, for hours
+# Runs at night: every fault again and again, for hours
 # What 401-replicated.sh looks at, with every fault that lib/two_faults.py knows: EDL_REPLICATED_TRIES of each (200 in an own run, 10 each
 # night), one behind the other in an order of the seed.
 set -eu
