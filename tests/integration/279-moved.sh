@@ -63,9 +63,9 @@ end "$scheduler"
 scheduler_begin
 [ "$old" != "$server" ] || fail 'it has not moved'
 
-# whoever corrects join in the file is told what to write there
+# whoever corrects join in the file is taken: the pin says that it is the same cluster
 files "join: $server" "ca-pin: $pin"
-refused "belongs to node n1 of $old" "--scheduler $server instead of --join (in a file scheduler: instead of join:)"
+agent_is_taken
 files "join: $old" "scheduler: $server" "ca-pin: $pin"
 refused '--join and --scheduler both say where it is' 'leave join out'
 files "scheduler: $server" "ca-pin: $pin"
