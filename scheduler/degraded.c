@@ -107,15 +107,11 @@ void degraded_refuse(const struct scheduler *scheduler, struct http_request *req
     http_reply_error(request, &error);
 }
 
-bool degraded_serves(const struct scheduler *scheduler, const struct http_request *request,
-                     const struct http_route *route)
+bool degraded_serves(const struct http_request *request, const struct http_route *route)
 {
     struct edl_error error = { 0 };
     bool dry_run = false;
 
-    if (scheduler->degraded.away)
-        return (streq(route->method, "GET") && (route->flags & ROUTE_PUBLIC) != 0) ||
-               ((route->flags & ROUTE_FIRST) != 0 && (route->flags & ROUTE_UNSTORED) != 0);
     if (streq(route->method, "GET") || (route->flags & ROUTE_UNSTORED) != 0)
         return true;
     return http_request_query(request, "dry_run") != NULL &&

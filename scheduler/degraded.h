@@ -60,8 +60,7 @@ int degraded_error(const struct scheduler *scheduler, struct edl_error *error);
 void degraded_refuse(const struct scheduler *scheduler, struct http_request *request);
 
 /* degraded_serves - a request of that route needs nothing to be stored */
-bool degraded_serves(const struct scheduler *scheduler, const struct http_request *request,
-                     const struct http_route *route);
+bool degraded_serves(const struct http_request *request, const struct http_route *route);
 
 /* degraded_lease - the answer to a report of which nothing is stored yet: the lease alone */
 json_t *degraded_lease(const struct scheduler *scheduler);

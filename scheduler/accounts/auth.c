@@ -628,6 +628,11 @@ static int refuse_job(const struct http_request *request, struct edl_error *erro
         error, "a job asks over EDL_SOCKET; any other call needs a token of its owner");
 }
 
+bool route_is_public_read(const struct http_route *route)
+{
+    return (route->flags & ROUTE_PUBLIC) != 0 && streq(route->method, "GET");
+}
+
 int auth_check(struct http_request *request, const struct http_route *route, void *userdata,
                struct edl_error *error)
 {

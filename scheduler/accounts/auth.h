@@ -46,6 +46,9 @@ enum route_flags {
         1 << 18, /* changes something, and the token of a browser may call all the same */
 };
 
+/* route_is_public_read - nobody is asked, and nothing is told of what is stored */
+bool route_is_public_read(const struct http_route *route);
+
 #define ROUTE_PEOPLE (ROUTE_VIEWER | ROUTE_USER | ROUTE_OPERATOR | ROUTE_ADMIN)
 
 /* The user of the admin token, and of root on the Unix socket; nobody else has the name: no row

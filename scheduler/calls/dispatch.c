@@ -145,7 +145,7 @@ static void refuse(struct http_request *request)
 static void refuse_change(struct scheduler *scheduler, struct http_request *request,
                           const struct http_route *route)
 {
-    bool keyed = (route->flags & ROUTE_KEYED) != 0 && !scheduler->degraded.away;
+    bool keyed = (route->flags & ROUTE_KEYED) != 0;
 
     if (keyed && idempotency_begin(scheduler, request))
         return;
@@ -161,7 +161,7 @@ static void serve_route(struct scheduler *scheduler, struct http_request *reques
 
     if (!leaving_serves(scheduler, route, &error)) {
         http_reply_error(request, &error);
-    } else if (scheduler->degraded.on && !degraded_serves(scheduler, request, route)) {
+    } else if (scheduler->degraded.on && !degraded_serves(request, route)) {
         refuse_change(scheduler, request, route);
     } else if ((route->flags & ROUTE_KEYED) == 0) {
         route->handler(request, scheduler);
@@ -433,12 +433,6 @@ static void read_first(struct scheduler *scheduler, struct http_request *request
         refuse_more(scheduler, request, "large bodies", body_reads_most(answer), answer);
 }
 
-/* It tells nothing of what is stored. */
-static bool is_public_read(const struct http_route *route)
-{
-    return (route->flags & ROUTE_PUBLIC) != 0 && streq(route->method, "GET");
-}
-
 /* is_its_turn - one whose body was read has waited for that, and may not keep what came of it for
  * long: that takes more memory than the body. So with one whose rows came */
 static bool is_its_turn(struct scheduler *scheduler, struct http_request *request,
@@ -446,7 +440,7 @@ static bool is_its_turn(struct scheduler *scheduler, struct http_request *reques
 {
     const struct http_route *route = http_request_route(request);
 
-    if (scheduler->flight != NULL && is_public_read(route))
+    if (scheduler->flight != NULL && route_is_public_read(route))
         return true;
     return is_next(scheduler, route, tier) ||
            (http_request_was_read(request) && tier != DISPATCH_FORECASTS &&

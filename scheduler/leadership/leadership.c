@@ -113,13 +113,13 @@ bool leadership_opens(const struct scheduler *scheduler, const struct http_route
 
 static bool is_served(const struct scheduler *scheduler, const struct http_route *route)
 {
-    bool public = ((route->flags & ROUTE_PUBLIC) != 0 && streq(route->method, "GET")) ||
-                  leadership_opens(scheduler, route);
+    bool public = route_is_public_read(route) || leadership_opens(scheduler, route);
 
     switch (scheduler->leadership.role) {
     case ROLE_ALONE:
         return true;
-    case ROLE_LEADER: /* one that was stopped for long may be none: who asks would believe it */
+    case ROLE_LEADER: /* one that was stopped for long may be none, and its callers would believe it
+                       */
         return public || leadership_may_lease(scheduler);
     case ROLE_STANDBY:
         return public;
