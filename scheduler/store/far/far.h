@@ -22,11 +22,8 @@ typedef void (*far_stored_fn)(void *userdata, int r, uint64_t sent_us,
                               const struct edl_error *error);
 
 struct far_config {
-    struct store *writer; /* near; the far store's from now on */
-    /* its readers (store_reader_source) are the reading thread's as well */
-    /* frees userdata; NULL: nothing is to be freed */
-    void (*release)(void *userdata);
-    void *userdata;
+    /* near; the far store's from now on, and its readers (reader_source.h) the reading thread's */
+    struct store *writer;
     uint64_t delay_us; /* of each answer, for tests */
 };
 
@@ -45,8 +42,8 @@ void store_wait(struct store *store);
  * Of a near store: itself */
 struct store *store_near(struct store *store);
 
-/* store_live_probe - a transaction that changes nothing, by the thread; store_on_stored's fn hears
- * of it through its own: alive. One at a time: nothing is done while one is on its way */
+/* store_live_probe - the thread stores a turn that changes nothing, and fn hears how that went: a
+ * sign of life between two turns. One at a time: nothing is done while one is on its way */
 typedef void (*far_alive_fn)(void *userdata, int r, uint64_t sent_us,
                              const struct edl_error *error);
 void store_live_probe(struct store *store, far_alive_fn fn, void *userdata);

@@ -191,8 +191,6 @@ static void bury(struct worker_job *job)
     struct far *far = ((struct burial *)job)->far;
 
     far->near = store_free(far->near);
-    if (far->config.release != NULL)
-        far->config.release(far->config.userdata);
     free(far);
 }
 

@@ -263,7 +263,6 @@ int store_far_new(sd_event *event, const struct far_config *config, struct store
     if (r == 0)
         r = take_numbers(store, config->writer, error);
     if (r < 0) {
-        far->config.release = NULL;
         (void)store_free(store);
         return r;
     }
