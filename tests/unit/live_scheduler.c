@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "scheduler/calls/dispatch.h"
 #include "scheduler/accounts/users.h"
+#include "scheduler/store/far/far_internal.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -203,6 +205,34 @@ void live_hold(struct live *live)
 void live_release(struct live *live)
 {
     assert_true(sd_event_source_set_enabled(live->scheduler->turn, SD_EVENT_ONESHOT) >= 0);
+}
+
+static sem_t writing_goes_on;
+
+static void stand_still(struct worker_job *job)
+{
+    (void)job;
+    while (sem_wait(&writing_goes_on) == -1)
+        continue;
+}
+
+static void stood_still(struct worker_job *job)
+{
+    free(job);
+}
+
+void live_stop_writing(struct live *live)
+{
+    struct worker_job *job = xcalloc(1, sizeof *job);
+
+    *job = (struct worker_job){ .run = stand_still, .done = stood_still };
+    assert_int_equal(sem_init(&writing_goes_on, 0, 0), 0);
+    worker_start(far_of(live->scheduler->store)->writing, job);
+}
+
+void live_go_on_writing(void)
+{
+    assert_int_equal(sem_post(&writing_goes_on), 0);
 }
 
 void live_readers(struct live *live, size_t wanted)

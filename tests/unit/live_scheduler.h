@@ -75,6 +75,11 @@ void live_wait(struct live *live, const struct reply *reply);
 void live_hold(struct live *live);
 void live_release(struct live *live);
 
+/* live_stop_writing - of a store that is far: its writing thread stands still, as a database does
+ * that answers nothing; live_go_on_writing lets it go on. Once a test */
+void live_stop_writing(struct live *live);
+void live_go_on_writing(void);
+
 /* live_readers - runs the loop until so many reads wait for the commit */
 void live_readers(struct live *live, size_t wanted);
 

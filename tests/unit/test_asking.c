@@ -4,7 +4,6 @@
 #include "tests/unit/live_scheduler.h"
 
 #include <inttypes.h>
-#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,21 +350,6 @@ TEST(test_a_long_poll_ends_at_its_deadline)
     "{\"boot_id\":\"" boot_ "\",\"sent_us\":1,\"processes\":[],\"disk_full\":" disk_full_          \
     "," OFFER "}"
 
-/* What the writing thread does until the test lets it go on: a database that stands still. */
-static sem_t go_on;
-
-static void stand_still(struct worker_job *job)
-{
-    (void)job;
-    while (sem_wait(&go_on) == -1)
-        continue;
-}
-
-static void no_more(struct worker_job *job)
-{
-    (void)job;
-}
-
 static void join(struct live *live)
 {
     ask(live, 201, "POST", "/nodes/join", "{\"node\":\"n1\"," OFFER "}");
@@ -376,12 +360,10 @@ static void join(struct live *live)
 TEST(test_reports_wait_for_no_turn_that_is_late)
 {
     struct live *live = *state;
-    struct worker_job job = { .run = stand_still, .done = no_more };
     struct reply known = { 0 }, later = { 0 }, again = { 0 };
 
     join(live);
-    assert_int_equal(sem_init(&go_on, 0, 0), 0);
-    worker_start(far_of(live->scheduler->store)->writing, &job);
+    live_stop_writing(live);
     live_send(live, "POST", "/nodes/n1/report", NULL, REPORT("boot-1", "true"), &known);
     live_wait(live, &known); /* it has news: the turn in flight stores them */
     assert_int_equal(known.status, 200);
@@ -391,7 +373,7 @@ TEST(test_reports_wait_for_no_turn_that_is_late)
     live_send(live, "POST", "/nodes/n1/report", NULL, REPORT("boot-1", "true"), &later);
     live_wait(live, &later);
     assert_true(json_is_false(json_object_get(later.json, "stored")));
-    assert_int_equal(sem_post(&go_on), 0);
+    live_go_on_writing();
     land(live);
     assert_int_equal(live_ask(live, "POST", "/nodes/n1/report", NULL, REPORT("boot-1", "true"),
                               &again),

@@ -15,7 +15,6 @@
 #include "tests/unit/test.h"
 
 #define DEADLINE_US (60 * USEC_PER_SEC)
-#define SLOW_US (1500 * USEC_PER_MSEC) /* a commit: reports are answered long before */
 #define JOB(name_)                                                                                 \
     "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\","       \
     "\"min-instance\":1,\"max-instance\":1}}}"
@@ -43,11 +42,6 @@ static void ask(struct live *live, unsigned status, const char *method, const ch
 {
     if (live_ask(live, method, path, key, body, reply) != status)
         fail_msg("%s %s: %u, %s", method, path, reply->status, reply->body);
-}
-
-static void slow(struct live *live, uint64_t delay_us)
-{
-    far_of(live->scheduler->store)->config.delay_us = delay_us;
 }
 
 static void step(struct live *live)
@@ -116,7 +110,7 @@ TEST(test_calls_wait_for_the_turn_in_flight)
     struct reply first = { 0 }, second = { 0 }, read = { 0 }, health = { 0 };
 
     await_landing(live);
-    slow(live, SLOW_US);
+    live_stop_writing(live);
     live_send(live, "POST", "/jobs", NULL, JOB("one"), &first);
     await_flight(live);
     live_send(live, "POST", "/jobs", NULL, JOB("two"), &second);
@@ -126,6 +120,7 @@ TEST(test_calls_wait_for_the_turn_in_flight)
     assert_non_null(live->scheduler->flight);
     assert_int_equal(first.n + second.n + read.n, 0);
     assert_null(cluster_job(live->scheduler->cluster, 2)); /* nothing changed the core */
+    live_go_on_writing();
     live_wait(live, &first);
     live_wait(live, &read);
     live_wait(live, &second);
@@ -149,7 +144,7 @@ TEST(test_a_report_in_flight_gets_its_lease)
     (void)join(live, credential);
     await_landing(live);
     node = cluster_node(live->scheduler->cluster, "n1");
-    slow(live, SLOW_US);
+    live_stop_writing(live);
     live_send(live, "POST", "/jobs", NULL, JOB("one"), &job);
     await_flight(live);
     before_us = node->lease_deadline_us;
@@ -161,6 +156,7 @@ TEST(test_a_report_in_flight_gets_its_lease)
     assert_true(json_is_false(json_object_get(report.json, "stored")));
     assert_true(json_integer_value(json_object_get(report.json, "lease_us")) > 0);
     assert_true(node->lease_deadline_us > before_us);
+    live_go_on_writing();
     live_wait(live, &job);
     reply_clear(&job);
     reply_clear(&report);
@@ -173,10 +169,11 @@ TEST(test_an_end_in_flight_tells_nothing)
     struct reply job = { 0 }, again = { 0 };
 
     await_landing(live);
-    slow(live, SLOW_US);
+    live_stop_writing(live);
     live_send(live, "POST", "/jobs", "k1", JOB("one"), &job);
     await_flight(live);
     live_restart(live);
+    live_go_on_writing(); /* of the former one: its thread ends alone */
     assert_true(job.status != 201);
     ask(live, 201, "POST", "/jobs", "k1", JOB("one"), &again);
     assert_int_equal(json_integer_value(json_object_get(again.json, "id")), 1);
