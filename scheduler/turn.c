@@ -145,7 +145,7 @@ void tell_after_commit(struct scheduler *scheduler, struct http_request *request
 
 void held_refuse(struct scheduler *scheduler, struct held *take_held, const struct edl_error *error)
 {
-    /* why: what is postponed tells of nothing yet */
+    /* why: a postponed request tells of nothing yet */
     if (!scheduler->turn_wanted || error->code == -EINPROGRESS) {
         held_reply_error(take_held, error);
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* turn_flight.h - a turn between its plan and its last answer: what it stores, and what is told
- * then
+/* turn_flight.h - a turn between its plan and its last answer: its records, and the lines and
+ * topics that are told once it is stored
  *
  * Used by: turn.c. Tests: tests/unit/test_turn.c. */
 #pragma once
@@ -15,8 +15,8 @@
 #include "shared/log.h"
 #include "shared/node_name.h"
 
-/* What is told of a turn once it is stored, kept apart from the effects: those die with the core's
- * next event. */
+/* A topic whose waiters are woken once the turn is stored. It is kept apart from the effects: those
+ * die with the core's next event. */
 struct notice {
     char topic[TOPIC_MAX];
 };

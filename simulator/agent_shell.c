@@ -191,7 +191,7 @@ static void act(struct sim *sim, struct sim_node *node, const struct link_action
     }
 }
 
-/* To the other scheduler; what is asked of this one is given up. */
+/* The agent goes to the other scheduler, and gives up its calls to this one. */
 static void move(struct sim *sim, struct sim_node *node)
 {
     struct link_sm *link = &node->agent->link;

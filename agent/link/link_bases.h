@@ -22,8 +22,8 @@ int link_bases_new(sd_event *event, const struct server_list *given, const char 
 struct link_bases *link_bases_free(struct link_bases *bases);
 
 /* link_bases_learn - beside those given there are these from now on, and no others
- * What is https is left out where no authority of the cluster is known: no server would be
- * believed. Returns a bit for each that may be asked (link_sm_servers). */
+ * No https address is taken where no authority of the cluster is known: the agent would believe no
+ * server there. Returns a bit for each that may be asked (link_sm_servers). */
 uint32_t link_bases_learn(struct link_bases *bases, const struct server_list *learnt);
 
 /* link_bases_find - the number of the one at this address; -ENOENT */

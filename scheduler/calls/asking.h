@@ -82,6 +82,6 @@ bool asking_postpone(struct http_request *request, void *userdata);
 /* asking_is_again - the request was postponed before */
 bool asking_is_again(const struct http_request *request);
 
-/* askings_go_on - the turn in flight has ended, or there is another store: what was ready meanwhile
- * is done again */
+/* askings_go_on - the turn in flight has ended, or there is another store: requests whose rows came
+ * meanwhile are handled again */
 void askings_go_on(struct scheduler *scheduler);

@@ -125,8 +125,8 @@ static void join(struct scheduler *scheduler, struct http_request *request, stru
     refuse_after_commit(scheduler, request, &error);
 }
 
-/* false: no answer to it is stored, which is known without a read. What was read before an answer
- * came is older than that. */
+/* false: no answer to it is stored, and memory knows that without a read. Rows that were read
+ * before an answer came are older than it. */
 static bool may_be_answered(struct scheduler *scheduler, const char *name)
 {
     uint64_t added;

@@ -67,8 +67,8 @@ static int make_ca(const char *key_path, const char *path, uint64_t now_s,
     return 0;
 }
 
-/* find_ca - a key that the service manager passed wins; who may read that is its business, and its
- * mode does not tell. ret_key_path is the caller's */
+/* find_ca - a key that the service manager passed wins. The manager decides who may read it, so its
+ * mode is not looked at. ret_key_path is the caller's */
 static int find_ca(const char *state_dir, const char *path, char **ret_key_path,
                    struct certificate_pair *ret, struct edl_error *error)
 {

@@ -26,8 +26,8 @@ void cluster_stalled(struct cluster *cluster, uint64_t missed_us, struct instant
 /* cluster_first_lease - of the node whose lease ends first; NULL: there is none */
 struct node *cluster_first_lease(const struct cluster *cluster);
 
-/* node_extend_lease - as node_renew_lease, while a turn is on its way to the store: what is stored
- * of the state does not change by it. A node that has to repeat a session still has to */
+/* node_extend_lease - as node_renew_lease, while a turn is on its way to the store: it changes
+ * nothing that is stored. A node that has to repeat a session still has to */
 void node_extend_lease(struct cluster *cluster, struct node *node, struct instant now);
 
 /* node_renew_lease - it was heard now; node_end_lease - it has none any more. Idempotent

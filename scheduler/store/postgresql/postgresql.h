@@ -32,7 +32,7 @@ struct store;
 /* postgresql_open - a store that writes. Its hosts are tried one after the other, each for a
  * second. Then the settings of the server are checked and the schema is made, or brought forward.
  * postgresql_open_reader - a connection for reading: each statement is a transaction of its own;
- * what is between begin and commit sees one state. The schema must be the newest (-EINVAL) */
+ * those between begin and commit see one state. The schema must be the newest (-EINVAL) */
 int postgresql_open(const char *url, struct store **ret, struct edl_error *error);
 int postgresql_open_reader(const char *url, struct engine **ret, struct edl_error *error);
 
