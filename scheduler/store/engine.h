@@ -42,7 +42,10 @@ struct engine_calls {
                       void (*release)(void *text));
     void (*bind_i64)(struct prepared *statement, int at, int64_t value);
     void (*bind_real)(struct prepared *statement, int at, double value);
-    int (*run)(struct prepared *statement);  /* one that gives no rows; it is reset */
+    int (*run)(struct prepared *statement); /* one that gives no rows; it is reset */
+    /* the same of a statement that has to change exactly one row; -ENOENT where it does not. NULL:
+     * run, and a look at changes */
+    int (*run_one)(struct prepared *statement);
     int (*next)(struct prepared *statement); /* 1: it stands on the next row; 0: behind the last */
     void (*reset)(struct prepared *statement); /* no more of its rows are wanted */
     /* of the row; good until the next one, or the end */

@@ -30,13 +30,27 @@ uint64_t store_changes(struct store *store)
     return store->engine->calls->changes(store->engine);
 }
 
-bool store_has_to_change(enum statement which)
+/* has_to_change - the statement is of a row that is there, and exactly one is to change */
+static bool has_to_change(enum statement which)
 {
     return which == ST_JOB_CHANGE;
 }
 
+static int step_one(struct store *store, enum statement which, struct edl_error *error)
+{
+    const struct engine_calls *calls = store->engine->calls;
+
+    if ((calls->run_one != NULL ? calls->run_one : calls->run)(store->statements[which]) < 0)
+        return store_error(store, "writing", error);
+    if (calls->run_one == NULL && store_changes(store) != 1)
+        return edl_error_set(error, -ENOENT, "a job that is saved has no row");
+    return 0;
+}
+
 int store_step_done(struct store *store, enum statement which, struct edl_error *error)
 {
+    if (has_to_change(which))
+        return step_one(store, which, error);
     return store->engine->calls->run(store->statements[which]) < 0
                ? store_error(store, "writing", error)
                : 0;

@@ -196,11 +196,9 @@ struct store *store_new(void);
 /* store_error - engine_error of the store's */
 int store_error(struct store *store, const char *what, struct edl_error *error);
 
-/* store_step_done - runs a bound statement that gives no rows, and resets it */
+/* store_step_done - runs a bound statement that gives no rows, and resets it. Of one that has to
+ * change exactly one row, and does not: -ENOENT; in a transaction maybe with its commit */
 int store_step_done(struct store *store, enum statement which, struct edl_error *error);
-
-/* store_has_to_change - the statement is of a row that is there, and exactly one is to change */
-bool store_has_to_change(enum statement which);
 
 /* store_ask_ahead - the statement is bound, of a far store: -EINPROGRESS when its rows are not
  * there, and asked for now; 0: they are, or why not is told when it is read */

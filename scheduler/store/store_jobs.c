@@ -46,9 +46,7 @@ static int put_job(struct store *store, const struct job *live, bool with_spec,
         return r;
     }
     r = store_put_record(store, ST_JOB_CHANGE, &job_table, &job, STORE_KEPT, error);
-    if (r == 0 && store_changes(store) != 1)
-        r = edl_error_set(error, -ENOENT, "job %" PRIu64 " has no row", job.id);
-    return r;
+    return r == -ENOENT ? edl_error_set(error, r, "job %" PRIu64 " has no row", job.id) : r;
 }
 
 static int put_process(struct store *store, const struct process *live, struct edl_error *error)

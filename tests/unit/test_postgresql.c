@@ -345,6 +345,54 @@ TEST(test_runs_of_a_transaction_are_as_one_by_one)
     (void)store_free(store);
 }
 
+/* Changes of jobs are sent together, and the server counts their rows: nobody waits for each. */
+TEST(test_changed_rows_are_counted_by_the_server)
+{
+    static const char change[] = "UPDATE forgotten SET whole=?2 WHERE job_id=?1";
+    static const struct {
+        int64_t ids[3]; /* 0: no more; 1 to 3 are there */
+        int r;
+    } rows[] = { { { 1, 2, 3 }, 0 }, { { 2 }, 0 },           { { 3, 2, 3 }, 0 },
+                 { { 9 }, -ENOENT }, { { 1, 9, 3 }, -ENOENT } };
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct postgresql_engine *engine;
+    const struct engine_calls *calls;
+    struct prepared *statement;
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url);
+    store = open_it(url);
+    calls = store->engine->calls;
+    engine = postgresql_engine_of(store->engine);
+    for (int i = 1; i <= 3; i++) {
+        statement = prepare(store, "INSERT INTO forgotten (job_id, whole) VALUES (?1, 0)");
+        store_bind_i64(statement, 1, i);
+        assert_int_equal(calls->run(statement), 0);
+        (void)calls->finish(statement);
+    }
+    statement = prepare(store, change);
+    for (int i = 0; i < (int)ELEMENTS(rows); i++) {
+        assert_int_equal(calls->begin(store->engine), 0);
+        for (size_t k = 0; k < ELEMENTS(rows[i].ids) && rows[i].ids[k] != 0; k++) {
+            store_bind_i64(statement, 1, rows[i].ids[k]);
+            store_bind_i64(statement, 2, i + 1);
+            assert_int_equal(calls->run_one(statement), 0);
+            assert_int_equal(engine->n_pending, 0); /* it waits, here */
+        }
+        assert_int_equal(commit_of(store), rows[i].r);
+        if (rows[i].r < 0)
+            calls->rollback(store->engine);
+    }
+    assert_int_equal(engine_number(store->engine, "SELECT sum(whole) FROM forgotten"), 1 + 3 + 3);
+    store_bind_i64(statement, 1, 9); /* outside of a transaction */
+    assert_int_equal(calls->run_one(statement), -ENOENT);
+    store_bind_i64(statement, 1, 1);
+    assert_int_equal(calls->run_one(statement), 0);
+    (void)calls->finish(statement);
+    (void)store_free(store);
+}
+
 TEST(test_a_cluster_claims_its_database)
 {
     char url[POSTGRESQL_TEST_URL_SIZE];

@@ -136,3 +136,51 @@ TEST(test_a_row_that_breaks_a_rule_is_refused_and_the_statement_goes_on)
     (void)calls_of(f)->finish(statement);
     assert_int_equal(count(f), 2);
 }
+
+/* change_all - every job was resized so often */
+static int change_all(struct fixture *f, uint32_t resizes)
+{
+    struct edl_error error = { 0 };
+    const struct effect *effects;
+    size_t n;
+    int r;
+
+    for (struct job *job = cluster_jobs(f->cluster); job != NULL; job = job->hh.next) {
+        job->resizes = resizes;
+        effect_save_job(f->cluster, job);
+    }
+    effects = cluster_effects(f->cluster, &n);
+    r = store_commit(f->store, &(struct turn_records){ .effects = effects, .n_effects = n },
+                     &error);
+    cluster_effects_clear(f->cluster);
+    return r;
+}
+
+/* Whatever the engine does with the changes of a turn, it counts the rows. */
+TEST(test_a_job_that_is_changed_has_a_row)
+{
+    static const char *const names[] = { "a", "b", "c" };
+    struct fixture *f = *state;
+    struct edl_error error = { 0 };
+    struct engine *engine = f->store->engine;
+
+    for (size_t i = 0; i < ELEMENTS(names); i++) {
+        char text[100];
+        struct job *job;
+
+        (void)snprintf(text, sizeof text,
+                       "metadata: {name: %s}\nspec: {trainer: {entrypoint: x}}\n", names[i]);
+        assert_int_equal(cluster_submit(f->cluster, parse_job(text), "me", start, &job, &error), 0);
+    }
+    commit(f);
+    assert_int_equal(change_all(f, 1), 0);
+    assert_int_equal(engine_number(engine, "SELECT count(*) FROM job WHERE resizes = 1"), 3);
+    (void)engine_number(engine, "DELETE FROM job WHERE id = 2");
+    assert_int_equal(change_all(f, 2), -ENOENT);
+    assert_int_equal(engine_number(engine, "SELECT count(*) FROM job WHERE resizes = 1"), 2);
+    (void)cluster_free(f->cluster);
+    f->cluster = new_cluster();
+    assert_int_equal(store_load(f->store, f->cluster, start, &error), 0);
+    assert_int_equal(change_all(f, 3), 0);
+    assert_int_equal(engine_number(engine, "SELECT count(*) FROM job WHERE resizes = 3"), 2);
+}

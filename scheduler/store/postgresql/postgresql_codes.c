@@ -95,6 +95,11 @@ static bool is_of_fence(const PGresult *result)
            streq(field(result, PG_DIAG_TABLE_NAME), "leader");
 }
 
+int postgresql_no_row(struct postgresql_engine *postgresql)
+{
+    return postgresql_fail(postgresql, -ENOENT, "a row that is saved is not there");
+}
+
 int postgresql_fail_result(struct postgresql_engine *postgresql, const PGresult *result)
 {
     const char *state = libpq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -103,6 +108,8 @@ int postgresql_fail_result(struct postgresql_engine *postgresql, const PGresult 
 
     if (is_of_fence(result))
         return postgresql_fail(postgresql, -ESTALE, "another scheduler leads since");
+    if (state != NULL && streq(state, "22012")) /* of a count: postgresql_waiting.c alone divides */
+        return postgresql_no_row(postgresql);
     (void)postgresql_fail(postgresql, code, "%s%s%.80s", field(result, PG_DIAG_MESSAGE_PRIMARY),
                           *detail != '\0' ? ": " : "", detail);
     postgresql->kept.remedy = postgresql_remedy(state);

@@ -328,6 +328,31 @@ static int run(struct prepared *prepared)
     return r < 0 || postgresql->in_transaction ? r : answer(postgresql, NULL);
 }
 
+static uint64_t changes(struct engine *engine)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+
+    if (postgresql_send_waiting(postgresql) == 0 && postgresql->n_pending > 0)
+        (void)answer(postgresql, NULL);
+    return postgresql->changes;
+}
+
+static int run_one(struct prepared *prepared)
+{
+    struct postgresql_engine *postgresql = of_statement(prepared);
+    struct postgresql_statement *statement = statement_of(prepared);
+    int r;
+
+    statement->one = true;
+    r = run(prepared);
+    if (r < 0 || (postgresql->in_transaction && statement->rows.form != NULL))
+        return r;
+    if (changes(&postgresql->engine) == 1)
+        return 0;
+    r = postgresql_may_send(postgresql);
+    return r < 0 ? r : postgresql_no_row(postgresql);
+}
+
 static int next(struct prepared *prepared)
 {
     struct postgresql_statement *statement = statement_of(prepared);
@@ -387,15 +412,6 @@ static const char *column_name(struct prepared *prepared, int column)
     const PGresult *result = statement_of(prepared)->result;
 
     return result != NULL ? libpq.PQfname(result, column) : NULL;
-}
-
-static uint64_t changes(struct engine *engine)
-{
-    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
-
-    if (postgresql_send_waiting(postgresql) == 0 && postgresql->n_pending > 0)
-        (void)answer(postgresql, NULL);
-    return postgresql->changes;
 }
 
 /* --- transactions --- */
@@ -534,6 +550,7 @@ const struct engine_calls postgresql_calls = {
     .bind_i64 = bind_i64,
     .bind_real = bind_real,
     .run = run,
+    .run_one = run_one,
     .next = next,
     .reset = reset,
     .text = column_text,

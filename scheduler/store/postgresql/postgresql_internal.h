@@ -75,6 +75,7 @@ struct postgresql_statement {
     PGresult *result;                           /* owned; NULL: it was not run */
     int row;                                    /* that it stands on, from 1 */
     struct array_rows rows;                   /* runs that wait; form (owned) NULL: they never do */
+    bool one;                                 /* each of its runs has to change a row */
     struct postgresql_statement *prev, *next; /* of those that have some */
 };
 
@@ -87,10 +88,12 @@ const char *postgresql_remedy(const char *sqlstate); /* NULL: none is known */
 /* postgresql_fail - keeps an error, unless there is one already; returns its code. The format has
  * no password in it
  * postgresql_fail_result - what the server says
+ * postgresql_no_row - a statement did not change the row that it had to
  * postgresql_lose - the connection is closed: -ENOTCONN from now on */
 int postgresql_fail(struct postgresql_engine *postgresql, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int postgresql_fail_result(struct postgresql_engine *postgresql, const PGresult *result);
+int postgresql_no_row(struct postgresql_engine *postgresql);
 int postgresql_lose(struct postgresql_engine *postgresql, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -5,7 +5,9 @@
 #include <utlist.h>
 
 #include "scheduler/store/postgresql/postgresql_internal.h"
+#include "shared/cleanup.h"
 #include "shared/macro.h"
+#include "shared/text_format.h"
 
 #define WAIT_AT_MOST 2048 /* runs of one statement: memory, here and in the server */
 
@@ -37,18 +39,26 @@ int postgresql_send_plain(struct postgresql_statement *statement, const char *co
     return send_prepared(statement, statement->name, values);
 }
 
+/* The server counts, so that nobody waits for the number: where it is wrong the division by zero
+ * ends the transaction (postgresql_codes.c). */
+#define COUNTED_BEFORE "WITH changed AS ("
+#define COUNTED_BEHIND                                                                             \
+    " RETURNING 1) SELECT 1 / (count(*) = cardinality($1))::integer FROM changed"
+
 static int prepare_arrays(struct postgresql_statement *statement)
 {
     struct postgresql_engine *postgresql = of_statement(statement);
+    _cleanup_free_ char *sql = NULL;
     char name[POSTGRESQL_NAME_SIZE];
 
     if (statement->array_name != 0)
         return 0;
+    sql = text_format("%s%s%s", statement->one ? COUNTED_BEFORE : "", statement->rows.form->sql,
+                      statement->one ? COUNTED_BEHIND : "");
     statement->array_name = ++postgresql->n_prepared;
-    return postgresql_sent(postgresql,
-                           libpq.PQsendPrepare(postgresql->connection,
-                                               postgresql_name(statement->array_name, name),
-                                               statement->rows.form->sql, 0, NULL));
+    return postgresql_sent(
+        postgresql, libpq.PQsendPrepare(postgresql->connection,
+                                        postgresql_name(statement->array_name, name), sql, 0, NULL));
 }
 
 static int send_arrays(struct postgresql_statement *statement)
@@ -68,7 +78,7 @@ static int send_arrays(struct postgresql_statement *statement)
 
 static int send_one(struct postgresql_statement *statement)
 {
-    if (statement->rows.n > 1)
+    if (statement->rows.n > 1 || statement->one)
         return send_arrays(statement);
     return postgresql_send_plain(statement, array_rows_values(&statement->rows));
 }
