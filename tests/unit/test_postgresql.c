@@ -352,8 +352,11 @@ TEST(test_changed_rows_are_counted_by_the_server)
     static const struct {
         int64_t ids[3]; /* 0: no more; 1 to 3 are there */
         int r;
-    } rows[] = { { { 1, 2, 3 }, 0 }, { { 2 }, 0 },           { { 3, 2, 3 }, 0 },
-                 { { 9 }, -ENOENT }, { { 1, 9, 3 }, -ENOENT } };
+    } rows[] = { { { 1, 2, 3 }, 0 },
+                 { { 2 }, 0 },
+                 { { 3, 2, 3 }, 0 },
+                 { { 9 }, -ENOENT },
+                 { { 1, 9, 3 }, -ENOENT } };
     char url[POSTGRESQL_TEST_URL_SIZE];
     struct postgresql_engine *engine;
     const struct engine_calls *calls;

@@ -420,9 +420,22 @@ static const char *column_name(struct prepared *prepared, int column)
 #define FENCE "UPDATE leader SET turn = CASE WHEN term = $1 THEN turn + 1 END WHERE id = 1"
 #define ONE_STATE "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
+int postgresql_prepare_fence(struct postgresql_engine *postgresql)
+{
+    char name[POSTGRESQL_NAME_SIZE];
+    int r;
+
+    postgresql->fence_name = ++postgresql->n_prepared;
+    r = postgresql_sent(postgresql,
+                        libpq.PQsendPrepare(postgresql->connection,
+                                            postgresql_name(postgresql->fence_name, name), FENCE, 0,
+                                            NULL));
+    return r < 0 ? r : answer(postgresql, NULL);
+}
+
 static int send_first(struct postgresql_engine *postgresql)
 {
-    char term[NUMBER_SIZE];
+    char term[NUMBER_SIZE], name[POSTGRESQL_NAME_SIZE];
     const char *values[] = { term };
 
     (void)snprintf(term, sizeof term, "%llu", (unsigned long long)postgresql->term);
@@ -431,8 +444,11 @@ static int send_first(struct postgresql_engine *postgresql)
                                libpq.PQsendQueryParams(postgresql->connection, ONE_STATE, 0, NULL,
                                                        NULL, NULL, NULL, 0));
     if (postgresql->term != 0)
-        return postgresql_sent(postgresql, libpq.PQsendQueryParams(postgresql->connection, FENCE, 1,
-                                                                   NULL, values, NULL, NULL, 0));
+        return postgresql_sent(postgresql,
+                               libpq.PQsendQueryPrepared(postgresql->connection,
+                                                         postgresql_name(postgresql->fence_name,
+                                                                         name),
+                                                         1, values, NULL, NULL, 0));
     return 0;
 }
 

@@ -49,6 +49,7 @@ struct postgresql_engine {
     uint64_t answer_limit_us;            /* without a byte from the server */
     uint64_t database_bytes, measure_us; /* as of then; not again before */
     uint64_t term;                       /* 0: it does not lead */
+    unsigned long fence_name;            /* in the server, of a term */
     int schema_version;
     char *warnings; /* owned; NULL: none */
 };
@@ -143,6 +144,9 @@ int postgresql_ask(struct postgresql_engine *postgresql, const char *sql, int n,
  * postgresql_sent - counts a command that libpq has taken, or not (0) */
 int postgresql_may_send(struct postgresql_engine *postgresql);
 int postgresql_sent(struct postgresql_engine *postgresql, int taken);
+
+/* postgresql_prepare_fence - before the term begins; outside of a transaction */
+int postgresql_prepare_fence(struct postgresql_engine *postgresql);
 
 /* --- runs that wait: postgresql_waiting.c --- */
 

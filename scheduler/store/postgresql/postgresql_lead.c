@@ -92,6 +92,8 @@ int postgresql_lead(struct store *store, const char *name, const char *address, 
         r = begin_term(postgresql, name, address, least_term, &term);
     if (r == 0)
         r = postgresql_ask(postgresql, LEADER_SETTINGS, 0, NULL, NULL);
+    if (r == 0)
+        r = postgresql_prepare_fence(postgresql);
     if (r < 0)
         return postgresql_told(postgresql, "waiting to lead", error);
     store_forget_sums(store); /* another leader may have written since they were read */

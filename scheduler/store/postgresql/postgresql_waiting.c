@@ -42,8 +42,7 @@ int postgresql_send_plain(struct postgresql_statement *statement, const char *co
 /* The server counts, so that nobody waits for the number: where it is wrong the division by zero
  * ends the transaction (postgresql_codes.c). */
 #define COUNTED_BEFORE "WITH changed AS ("
-#define COUNTED_BEHIND                                                                             \
-    " RETURNING 1) SELECT 1 / (count(*) = cardinality($1))::integer FROM changed"
+#define COUNTED_BEHIND " RETURNING 1) SELECT 1 / (count(*) = cardinality($1))::integer FROM changed"
 
 static int prepare_arrays(struct postgresql_statement *statement)
 {
@@ -56,9 +55,10 @@ static int prepare_arrays(struct postgresql_statement *statement)
     sql = text_format("%s%s%s", statement->one ? COUNTED_BEFORE : "", statement->rows.form->sql,
                       statement->one ? COUNTED_BEHIND : "");
     statement->array_name = ++postgresql->n_prepared;
-    return postgresql_sent(
-        postgresql, libpq.PQsendPrepare(postgresql->connection,
-                                        postgresql_name(statement->array_name, name), sql, 0, NULL));
+    return postgresql_sent(postgresql,
+                           libpq.PQsendPrepare(postgresql->connection,
+                                               postgresql_name(statement->array_name, name), sql, 0,
+                                               NULL));
 }
 
 static int send_arrays(struct postgresql_statement *statement)
