@@ -22,7 +22,7 @@
 static void print_scheduler(const json_t *scheduler)
 {
     const char *role = json_text(scheduler, "role");
-    uint64_t since_us = json_u64(scheduler, "since_us");
+    uint64_t since_us = json_u64(scheduler, "since_us") / USEC_PER_SEC * USEC_PER_SEC;
     char text[RFC3339_MAX];
 
     (void)printf("  %s %s", json_text(scheduler, "name"), role);
@@ -66,6 +66,8 @@ static void print_database(const json_t *database)
     if (json_array_size(copies) == 0)
         (void)printf("  without a copy");
     (void)printf("\n");
+    if (*json_text(database, "detail") != '\0')
+        report_note("%s: %s", json_text(database, "detail"), json_text(database, "remedy"));
     if (!is_safe)
         report_note("no commit is on a second machine now: its loss loses what was last accepted");
 }

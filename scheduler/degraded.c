@@ -22,6 +22,7 @@
 #include "scheduler/api/forecast.h"
 #include "scheduler/accounts/auth.h"
 #include "scheduler/core/events/lease.h"
+#include "scheduler/leadership/copy_wait.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/state.h"
 #include "scheduler/store/far/far.h"
@@ -72,6 +73,9 @@ int degraded_error(const struct scheduler *scheduler, struct edl_error *error)
 {
     const char *dir = scheduler->options.state_dir;
 
+    if ((scheduler->degraded.away || !scheduler->degraded.on) &&
+        copy_wait_error(&scheduler->leadership.facts, error) < 0)
+        return error->code;
     if (scheduler->degraded.away) {
         (void)edl_error_set(error, -EAGAIN, "this scheduler does not lead: %.200s",
                             scheduler->degraded.why.text);

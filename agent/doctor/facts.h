@@ -92,6 +92,8 @@ struct reach_facts {
     char version[64];       /* of the scheduler; "": it did not say */
     unsigned orders_status; /* of a call with the node's credential; 0: none was made */
     char orders_text[FACT_SIZE];
+    /* why nothing can be stored, as the scheduler says; "": it does not, or asks nobody to know */
+    char unstored_text[FACT_SIZE], unstored_remedy[FACT_SIZE];
 };
 
 struct named_account {

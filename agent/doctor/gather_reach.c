@@ -48,7 +48,7 @@ static void use_server(struct reach_facts *ret, const char *url)
     copy(ret->server, sizeof ret->server, url);
     ret->tls = strncmp(url, "https://", 8) == 0;
     ret->orders_status = 0;
-    ret->orders_text[0] = '\0';
+    ret->orders_text[0] = ret->unstored_text[0] = ret->unstored_remedy[0] = '\0';
 }
 
 static void ask_version(struct doctor_facts *all)
@@ -69,6 +69,23 @@ static void ask_version(struct doctor_facts *all)
     copy(ret->version, sizeof ret->version,
          json_string_value(json_object_get(probe.answer.json, "version")));
     take_clock(&probe, &all->clock);
+    http_probe_clear(&probe);
+}
+
+static void ask_health(struct reach_facts *ret)
+{
+    const struct http_call call = { .method = "GET",
+                                    .path = "/healthz",
+                                    .timeout_us = PATIENCE_US };
+    const json_t *health;
+    struct http_probe probe;
+
+    http_probe(ret->server, ret->ca_path[0] != '\0' ? ret->ca_path : NULL, &call, &probe);
+    health = probe.answer.json;
+    copy(ret->unstored_text, sizeof ret->unstored_text,
+         json_string_value(json_object_get(health, "detail")));
+    copy(ret->unstored_remedy, sizeof ret->unstored_remedy,
+         json_string_value(json_object_get(health, "remedy")));
     http_probe_clear(&probe);
 }
 
@@ -106,6 +123,7 @@ static bool ask(const char *state_dir, struct doctor_facts *all)
     ask_version(all);
     if (ret->stage != HTTP_STAGE_DONE)
         return false;
+    ask_health(ret);
     if (ret->joined && ret->node[0] != '\0')
         ask_orders(state_dir, ret);
     return ret->orders_status != 503;

@@ -107,6 +107,18 @@ static void judge_version(const struct reach_facts *facts, struct findings *ret)
     found_remedy(ret, "upgrade the older one, first the scheduler: apt-get install edl");
 }
 
+/* true: it looked at no credential */
+static bool judge_store(const struct reach_facts *facts, struct findings *ret)
+{
+    if (facts->unstored_text[0] == '\0')
+        return false;
+    found_problem(ret, "scheduler's store", "%s", facts->unstored_text);
+    found_remedy(ret, "%s",
+                 facts->unstored_remedy[0] != '\0' ? facts->unstored_remedy
+                                                   : "journalctl -u edl-scheduler, on its host");
+    return facts->orders_status == 503;
+}
+
 static void judge_credential(const struct reach_facts *facts, struct findings *ret)
 {
     if (facts->orders_status == 0)
@@ -134,5 +146,6 @@ void judge_reach(const struct doctor_facts *all, struct findings *ret)
     if (facts->stage != HTTP_STAGE_DONE)
         return;
     judge_version(facts, ret);
-    judge_credential(facts, ret);
+    if (!judge_store(facts, ret))
+        judge_credential(facts, ret);
 }

@@ -14,6 +14,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/accounts/join_tokens.h"
 #include "scheduler/calls/body.h"
+#include "scheduler/leadership/copy_wait.h"
 #include "scheduler/leadership/watch.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -79,10 +80,15 @@ static json_t *lines_json(const char *text)
 static json_t *database_json(const struct leadership *leadership)
 {
     const struct shared_facts *facts = &leadership->facts;
+    struct edl_error error = { 0 };
+    json_t *json = json_pack("{s:s,s:b,s:o,s:o}", "server", facts->server, "wants_copies",
+                             facts->wanted_copies[0] != '\0', "copies", copies_json(facts),
+                             "advice", lines_json(leadership->advice));
 
-    return json_pack("{s:s,s:b,s:o,s:o}", "server", facts->server, "wants_copies",
-                     facts->wants_copies, "copies", copies_json(facts), "advice",
-                     lines_json(leadership->advice));
+    if (copy_wait_error(facts, &error) < 0)
+        (void)json_object_update_new(json, json_pack("{s:s,s:s}", "detail", error.text, "remedy",
+                                                     error.remedy));
+    return json;
 }
 
 void api_schedulers_list(struct http_request *request, void *userdata)

@@ -11,6 +11,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/model/figures.h"
 #include "scheduler/json/exposition.h"
+#include "scheduler/leadership/copy_wait.h"
 #include "scheduler/metrics.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/notices/notices.h"
@@ -52,7 +53,7 @@ struct view {
     struct notice_figures notices;
     uint64_t cpu_us, resident_bytes, scheduler_started_us;
     uint64_t roles[LEADERSHIP_ROLES], term, n_schedulers;
-    uint64_t copies[COPY_STATES], copy_lag_us; /* of the database */
+    uint64_t copies[COPY_STATES], copy_lag_us, copy_wait_us; /* of the database */
 };
 
 /* --- the words of labels --- */
@@ -488,6 +489,8 @@ static const struct row table[] = {
             "Copies of such a database that follow it, by whether commits wait for them."),
     SELF("edl_database_copy_lag_seconds", EXPOSE_GAUGE, copy_lag_us, SCALE_MICRO,
          "How far the slowest of those copies is behind."),
+    SELF("edl_database_copy_wait_seconds", EXPOSE_GAUGE, copy_wait_us, SCALE_MICRO,
+         "How long a commit has waited for a synchronous copy of the database; 0: none waits."),
 
     SELF("process_cpu_seconds_total", EXPOSE_COUNTER, cpu_us, SCALE_MICRO,
          "CPU time of the scheduler itself."),
@@ -553,6 +556,7 @@ static void look_at_leadership(struct view *view)
     view->roles[leadership_shown_role(leadership)] = 1;
     view->term = leadership->leader_term;
     view->n_schedulers = facts->n_schedulers;
+    view->copy_wait_us = copy_wait_is_on(facts) ? facts->commit_waits_us : 0;
     for (size_t i = 0; i < facts->n_copies; i++) {
         size_t state = 0;
 

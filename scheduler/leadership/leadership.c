@@ -12,6 +12,7 @@
 #include "scheduler/accounts/auth.h"
 #include "scheduler/api/api.h"
 #include "scheduler/leadership/candidate.h"
+#include "scheduler/leadership/copy_wait.h"
 #include "scheduler/leadership/postgresql_database.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -135,12 +136,16 @@ static int refuse(const struct scheduler *scheduler, struct http_request *reques
     const struct leadership *leadership = &scheduler->leadership;
     const struct scheduler_peer *leader = &leadership->leader;
 
+    bool follows = leader->name[0] != '\0' && !streq(leader->name, leadership->self.name);
+
+    if (!follows && copy_wait_error(&leadership->facts, error) < 0)
+        return error->code;
     if (leadership_shown_role(leadership) == ROLE_STANDBY)
         (void)edl_error_set(error, -EAGAIN, "scheduler %s is a standby", leadership->self.name);
     else
         (void)edl_error_set(error, -EAGAIN, "scheduler %s does not lead now",
                             leadership->self.name);
-    if (leader->name[0] == '\0' || streq(leader->name, leadership->self.name))
+    if (!follows)
         return edl_error_remedy(error, "ask again: one of the cluster's schedulers leads soon");
     if (leader->address[0] == '\0')
         return edl_error_remedy(error, "ask %s, which leads", leader->name);
@@ -224,6 +229,12 @@ json_t *leadership_add(const struct scheduler *scheduler, json_t *object)
     return object;
 }
 
+static bool why_not_stored(const struct scheduler *scheduler, struct edl_error *error)
+{
+    return copy_wait_error(&scheduler->leadership.facts, error) < 0 ||
+           (scheduler->degraded.on && degraded_error(scheduler, error) < 0);
+}
+
 json_t *leadership_health(const struct scheduler *scheduler)
 {
     const struct leadership *leadership = &scheduler->leadership;
@@ -231,6 +242,7 @@ json_t *leadership_health(const struct scheduler *scheduler)
     const char *address = leads ? leadership->self.address : leadership->leader.address;
     uint64_t term = leads ? leadership->term : leadership->leader_term;
     json_t *health = json_pack("{s:s}", "status", "ok");
+    struct edl_error error = { 0 };
 
     if (leadership->role == ROLE_ALONE)
         return health;
@@ -241,5 +253,8 @@ json_t *leadership_health(const struct scheduler *scheduler)
         (void)json_object_set_new(health, "leader", json_string(address));
     if (term != 0)
         (void)json_object_set_new(health, "term", json_integer((json_int_t)term));
+    if (why_not_stored(scheduler, &error))
+        (void)json_object_update_new(health, json_pack("{s:s,s:s}", "detail", error.text, "remedy",
+                                                       error.remedy));
     return health;
 }

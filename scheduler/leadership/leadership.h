@@ -58,6 +58,7 @@ struct leadership {
     struct edl_error why;      /* the last failure of the candidate; code 0: it waits */
     uint64_t began_us;         /* boot time of this process' first try */
     bool clock_is_wrong;       /* it was told so */
+    bool copy_is_missed;       /* the same: commits wait for a copy */
     bool ready;                /* the service manager was told so */
     const struct shared_database *database;
     struct candidate *candidate; /* owned; NULL: alone */

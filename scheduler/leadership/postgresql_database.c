@@ -46,7 +46,8 @@ static void take_leader(const struct leader_facts *facts, struct shared_facts *r
 {
     ret->term = facts->term;
     ret->since_wall_us = facts->since_wall_us;
-    ret->wants_copies = facts->wants_copies;
+    ret->commit_waits_us = facts->commit_waits_us;
+    (void)snprintf(ret->wanted_copies, sizeof ret->wanted_copies, "%s", facts->wanted_copies);
     (void)snprintf(ret->leader.name, sizeof ret->leader.name, "%s", facts->name);
     (void)snprintf(ret->leader.address, sizeof ret->leader.address, "%.*s",
                    SCHEDULER_ADDRESS_MAX - 1, facts->address);

@@ -38,9 +38,10 @@ struct shared_facts {
     uint64_t term, since_wall_us;
     struct scheduler_peer schedulers[SCHEDULERS_MAX];
     size_t n_schedulers;
-    char server[256]; /* which of its hosts this is */
-    bool wants_copies;
-    int64_t clock_ahead_us; /* of this machine, before that of the database */
+    char server[256];         /* which of its hosts this is */
+    char wanted_copies[128];  /* commits wait for these, in the words of the server; "": for none */
+    uint64_t commit_waits_us; /* the longest that one has done so until now; 0: none does */
+    int64_t clock_ahead_us;   /* of this machine, before that of the database */
     struct shared_copy copies[DATABASE_COPIES_MAX];
     size_t n_copies;
 };
@@ -53,7 +54,8 @@ struct shared_self {
 };
 
 /* Codes are those of store.h, and: -ENOTCONN the database is away, -ESTALE another one leads,
- * -EEXIST another scheduler has the name, -ECANCELED give_up was set. */
+ * -EEXIST another scheduler has the name, -EBUSY a session of its own that is gone has it still, as
+ * its commit waits for a copy, -ECANCELED give_up was set. */
 struct shared_database {
     /* a store that writes, of this cluster and of this name */
     int (*open)(const char *url, const struct shared_self *self, struct store **ret,

@@ -15,6 +15,7 @@
 #include "scheduler/calls/answered_keys.h"
 #include "scheduler/calls/asking.h"
 #include "scheduler/leadership/candidate.h"
+#include "scheduler/leadership/copy_wait.h"
 #include "scheduler/leadership/leadership.h"
 #include "scheduler/leadership/watch.h"
 #include "scheduler/nodes/log_hub.h"
@@ -57,7 +58,11 @@ static void tell_waiting(struct leadership *leadership)
     const struct scheduler_peer *leader = &leadership->leader;
     char status[sizeof leadership->status];
 
-    if (leadership->why.code != 0)
+    struct edl_error wait = { 0 };
+
+    if (copy_wait_error(&leadership->facts, &wait) < 0)
+        (void)snprintf(status, sizeof status, "%.199s", wait.text);
+    else if (leadership->why.code != 0)
         (void)snprintf(status, sizeof status, "waits for the database: %.150s",
                        leadership->why.text);
     else if (leader->name[0] == '\0')
@@ -85,6 +90,19 @@ static void look_at_clock(struct leadership *leadership, int64_t ahead_us)
     leadership->clock_is_wrong = is_wrong;
 }
 
+/* Each commit stands still then, and its own error comes late, without the cause. */
+static void look_at_copies(struct leadership *leadership)
+{
+    struct edl_error wait = { 0 };
+    bool is_missed = copy_wait_error(&leadership->facts, &wait) < 0;
+
+    if (is_missed && !leadership->copy_is_missed)
+        log_warning("%s: %s", wait.text, wait.remedy);
+    if (!is_missed && leadership->copy_is_missed)
+        log_info("the database at %s waits for no copy any more", leadership->facts.server);
+    leadership->copy_is_missed = is_missed;
+}
+
 static void take_facts(struct leadership *leadership, const struct shared_facts *facts)
 {
     leadership->facts = *facts;
@@ -92,6 +110,7 @@ static void take_facts(struct leadership *leadership, const struct shared_facts 
     leadership->leader = facts->leader;
     leadership->leader_term = facts->term;
     look_at_clock(leadership, facts->clock_ahead_us);
+    look_at_copies(leadership);
     leadership->n_others = 0;
     for (size_t i = 0; i < facts->n_schedulers; i++)
         if (!streq(facts->schedulers[i].name, leadership->self.name))
@@ -104,8 +123,11 @@ static void on_told(const struct shared_facts *facts, const struct edl_error *er
     struct leadership *leadership = &scheduler->leadership;
 
     (void)error; /* the candidate and the turns tell what is wrong */
-    if (facts == NULL)
+    if (facts == NULL) {
+        leadership->facts.commit_waits_us = 0; /* it is not known any more */
+        leadership->copy_is_missed = false;
         return;
+    }
     take_facts(leadership, facts);
     if (leadership->role != ROLE_LEADER)
         tell_waiting(leadership);
@@ -250,7 +272,8 @@ static bool ends_start(const struct leadership *leadership, int code)
 {
     uint64_t tried_us = clock_read_us(CLOCK_BOOTTIME) - leadership->began_us;
 
-    if (leadership->ready || code == -ENOTCONN || code == -EAGAIN || code == -ESTALE)
+    if (leadership->ready || code == -ENOTCONN || code == -EAGAIN || code == -ESTALE ||
+        code == -EBUSY)
         return false;
     return code != -EEXIST || tried_us > START_US;
 }
@@ -268,7 +291,7 @@ static void on_failed(const struct edl_error *why, void *userdata)
         return;
     }
     tell_waiting(leadership);
-    if (why->code == -ENOTCONN) /* it may be away for long, and the boot goes on */
+    if (why->code == -ENOTCONN || why->code == -EBUSY) /* for long, and the boot goes on */
         tell_ready(leadership);
 }
 

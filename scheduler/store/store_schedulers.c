@@ -74,27 +74,40 @@ int store_scheduler_make(struct store *store, struct edl_error *error)
     return statement != NULL ? run(engine, statement, error) : error->code;
 }
 
+/* Nothing ends a session whose commit waits for a copy. */
+enum { NAME_TAKEN, NAME_OURS, NAME_WAITS };
+#define TAKE_NAME                                                                                  \
+    "SELECT CASE WHEN pg_try_advisory_lock(%d, %d) THEN %d WHEN EXISTS (SELECT FROM pg_locks AS l" \
+    " JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' AND l.granted AND"      \
+    " l.classid::bigint = %d AND l.objid::bigint = %u AND l.objsubid = 2 AND l.database = (SELECT" \
+    " oid FROM pg_database WHERE datname = current_database()) AND a.wait_event = 'SyncRep') THEN" \
+    " %d ELSE %d END"
+
 int store_scheduler_name(struct store *store, const char *name, struct edl_error *error)
 {
     struct engine *engine = store->engine;
     struct prepared *statement;
-    char text[120];
-    bool is_ours = false;
+    int64_t answer = NAME_TAKEN;
+    char text[600];
     int r;
 
-    (void)snprintf(text, sizeof text,
-                   "SELECT CASE WHEN pg_try_advisory_lock(%d, %d) THEN 1 ELSE 0 END", LOCK_NAMES,
-                   (int)number_of(name));
+    (void)snprintf(text, sizeof text, TAKE_NAME, LOCK_NAMES, (int)number_of(name), NAME_OURS,
+                   LOCK_NAMES, (unsigned)number_of(name), NAME_WAITS, NAME_TAKEN);
     statement = prepare(engine, text, error);
     if (statement == NULL)
         return error->code;
     r = engine->calls->next(statement);
     if (r == 1)
-        is_ours = engine->calls->i64(statement, 0) == 1;
+        answer = engine->calls->i64(statement, 0);
     engine->calls->reset(statement);
     r = finish(engine, statement, MIN_OF(r, 0), error);
-    if (r < 0 || is_ours)
+    if (r < 0 || answer == NAME_OURS)
         return r;
+    if (answer == NAME_WAITS)
+        return edl_error_set(error, -EBUSY,
+                             "an earlier session of scheduler %s waits for the synchronous copy of"
+                             " the database",
+                             name);
     (void)edl_error_set(error, -EEXIST, "another scheduler of this database is called %s", name);
     return edl_error_remedy(error, "give each its own --scheduler-name");
 }

@@ -27,7 +27,8 @@ int store_scheduler_begin(struct engine *engine, struct edl_error *error);
 int store_scheduler_make(struct store *store, struct edl_error *error);
 
 /* store_scheduler_name - the name is that connection's until it ends. -EEXIST with remedy: another
- * one has it */
+ * one has it. -EBUSY: a session has it whose commit waits for a copy of the database; it may be
+ * gone, and keeps the name until the copy is back */
 int store_scheduler_name(struct store *store, const char *name, struct edl_error *error);
 
 /* store_scheduler_seen - a scheduler is there, now. ret_wall_us: now, by the database's clock */

@@ -26,6 +26,8 @@ export function schedulersSentence({ schedulers, database }, nowUs) {
     if (database !== undefined)
         told.push(unknown ? "copies of the database are not known" : held === 0 ? "each change is in one database alone" :
             `each change is in ${count(held + 1, "database")}`);
+    if (database?.detail !== undefined)
+        told.push(database.detail);
     return told.join("; ");
 }
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# The copies of a database: a role that may not see them is told how it may, and nothing is said of them that is not known.
-# Takes 15 s: a database, its copy and a scheduler start
+# The copies of a database: a role that may not see them is told how it may, and nothing is said of them that is not known. While
+# commits wait for a copy that is gone each place where a person looks tells it, and all goes on when the copy is back: a submission of
+# meanwhile is stored once.
+# Takes 15 s: a database, its copy and a scheduler start, the copy twice
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
@@ -32,3 +34,26 @@ await 120 'the copy' nodes_say 'c not known'
 grep -q 'GRANT pg_read_all_stats TO edl' "$work/nodes" || fail "$(cat "$work/nodes")"
 postgresql_sql p postgres "GRANT pg_read_all_stats TO edl" >/dev/null
 await 120 'the copy, in sync' nodes_say 'c sync'
+
+# gone: what was submitted meanwhile waits, or is refused and sent again with its key
+get() { # PATH
+    curl -sS --max-time 20 "http://$(cat "$work/port-a")$1" 2>/dev/null
+}
+health_says() { # PATTERN
+    get /healthz | grep -q "$1"
+}
+submit() {
+    [ "$(curl -sS --max-time 20 -o "$work/answer" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" \
+        -H 'Idempotency-Key: meanwhile' --data-binary '{"metadata":{"name":"meanwhile"},"spec":{"trainer":{"entrypoint":"true",
+        "min-instance":1,"max-instance":1}}}' "http://$(cat "$work/port-a")/jobs" 2>/dev/null)" = 201 ]
+}
+postgresql_lose c
+submit &
+await 120 'what it waits for' health_says 'waits for its synchronous copy \\"c\\", which does not follow it'
+health_says 'take its name out of synchronous_standby_names' || fail 'no remedy'
+await 120 'the log says so' grep -q 'waits for its synchronous copy "c", which does not follow it: start that copy' "$work/a.log"
+postgresql_start c
+await 120 'it is stored' submit
+await 120 'it waits for nothing' grep -q 'waits for no copy any more' "$work/a.log"
+get /healthz | lacks 'waits for' || fail 'it tells of a copy that is there'
+edl_at a ps --all | grep -c meanwhile | grep -qx 1 || fail "it is not stored once: $(edl_at a ps --all)"

@@ -107,6 +107,7 @@ assert.deepEqual(format.shares(0, [1]), [0]);
     assert.equal(sentence(led), "Scheduler a leads for 2m (term 7); b is a standby");
     assert.equal(sentence(copied("sync", "async")), sentence(led) + "; each change is in 2 databases");
     assert.equal(sentence(copied("async")), sentence(led) + "; each change is in one database alone");
+    assert.equal(sentence({ ...led, database: { copies: [], detail: "it waits" } }), sentence(led) + "; each change is in one database alone; it waits");
     assert.equal(sentence(copied("unknown")), sentence(led) + "; copies of the database are not known");
     assert.equal(lists.leaderOf({ role: "standby", leader: "https://a:7010" }), "https://a:7010");
     for (const health of [{ status: "ok" }, { role: "leader", leader: "https://a:7010" }, { role: "standby" }, { role: "standby", leader: "javascript:x" }])

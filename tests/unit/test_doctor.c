@@ -262,6 +262,12 @@ TEST(test_reach)
          f.reach.orders_status = 401;
          set(f.reach.orders_text, "no such node"));
     CASE(VERDICT_OK, "credential", "not reported yet", "", f.reach.orders_status = 503);
+    CASE(VERDICT_PROBLEM, "scheduler's store", "its synchronous copy", "start that copy",
+         f.reach.orders_status = 503;
+         set(f.reach.unstored_text, "the database at n2 waits for its synchronous copy \"edl\"");
+         set(f.reach.unstored_remedy, "start that copy"));
+    CASE(VERDICT_PROBLEM, "scheduler's store", "disk", "journalctl",
+         set(f.reach.unstored_text, "the disk of the database is full"));
 }
 
 TEST(test_accounts)

@@ -458,6 +458,56 @@ TEST(test_one_that_was_deposed_is_a_standby_of_the_next)
     reply_clear(&reply);
 }
 
+/* Whoever looks anywhere is told the cause: no error of the database tells it. */
+TEST(test_a_database_that_waits_for_its_copy_is_told)
+{
+    static const struct {
+        enum leadership_role role;
+        const char *leader, *method, *path;
+        unsigned status;
+        bool tells;
+    } rows[] = {
+        { ROLE_LEADER, "n1", "GET", "/healthz", 200, true },
+        { ROLE_LEADER, "n1", "GET", "/schedulers", 200, true },
+        { ROLE_AWAY, "n1", "GET", "/healthz", 200, true },
+        { ROLE_AWAY, "n1", "GET", "/jobs", 503, true },
+        { ROLE_AWAY, "", "POST", "/jobs", 503, true },
+        { ROLE_STANDBY, "n1", "GET", "/jobs", 503, true },  /* was started again meanwhile */
+        { ROLE_STANDBY, "n2", "GET", "/jobs", 503, false }, /* ask the one that leads */
+        { ROLE_STANDBY, "n2", "GET", "/healthz", 200, true },
+    };
+    struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
+    struct shared_facts *facts = &leadership->facts;
+    struct reply reply = { 0 };
+
+    (void)snprintf(facts->server, sizeof facts->server, "db1");
+    (void)snprintf(facts->wanted_copies, sizeof facts->wanted_copies, "db2");
+    leadership->facts_us = 1;
+    for (size_t i = 0; i < 2 * ELEMENTS(rows); i++) {
+        bool waits = i < ELEMENTS(rows);
+        size_t at = i % ELEMENTS(rows);
+
+        facts->commit_waits_us = waits ? 2500 * USEC_PER_MSEC : 0;
+        play(live, rows[at].role, 8);
+        allow(live);
+        (void)snprintf(leadership->leader.name, sizeof leadership->leader.name, "%s",
+                       rows[at].leader);
+        ask(live, rows[at].status, rows[at].method, rows[at].path,
+            streq(rows[at].method, "POST") ? "{}" : NULL, &reply);
+        if ((strstr(reply.body, "waits for its synchronous copy \\\"db2\\\"") != NULL) !=
+            (waits && rows[at].tells))
+            fail_msg("case %zu: %s", i, reply.body);
+        if (waits && rows[at].tells)
+            assert_non_null(strstr(reply.body, "\"remedy\":\"start that copy"));
+    }
+    facts->commit_waits_us = 2500 * USEC_PER_MSEC;
+    play(live, ROLE_AWAY, 8);
+    ask(live, 200, "GET", "/metrics", NULL, &reply);
+    assert_non_null(strstr(reply.body, "\nedl_database_copy_wait_seconds 2.5"));
+    reply_clear(&reply);
+}
+
 /* Another scheduler may have let the node in meanwhile: a refusal for good would end it. */
 TEST(test_one_that_may_be_deposed_refuses_no_node_for_good)
 {

@@ -27,6 +27,7 @@ struct store;
 #define POSTGRESQL_NAME_MAX 63
 #define POSTGRESQL_ADDRESS_MAX 255
 #define POSTGRESQL_COPIES_MAX 8
+#define POSTGRESQL_WANTED_MAX 127           /* of the text of synchronous_standby_names */
 #define POSTGRESQL_COMMIT_LIMIT_US 10000000 /* a commit that takes longer: -ENOTCONN */
 
 /* postgresql_open - a store that writes. Its hosts are tried one after the other, each for a
@@ -74,7 +75,9 @@ struct leader_facts {
     char name[POSTGRESQL_NAME_MAX + 1];
     char address[POSTGRESQL_ADDRESS_MAX + 1];
     uint64_t since_wall_us;
-    bool wants_copies;                       /* synchronous_standby_names names some */
+    /* synchronous_standby_names, whose copies commits wait for; "": for none */
+    char wanted_copies[POSTGRESQL_WANTED_MAX + 1];
+    uint64_t commit_waits_us; /* the longest that one has done so until now; 0: none does */
     char server[POSTGRESQL_ADDRESS_MAX + 1]; /* host of the connection */
     size_t n_copies;
     struct database_copy copies[POSTGRESQL_COPIES_MAX]; /* those that are connected */

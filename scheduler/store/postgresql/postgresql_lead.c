@@ -107,21 +107,45 @@ uint64_t postgresql_term(const struct store *store)
     return postgresql_engine_of(store->engine)->term;
 }
 
-int postgresql_claim(struct store *store, const char *authority, struct edl_error *error)
+/* look_whose - without a change: one would wait for the leader's turn, and for the copy behind it
+ */
+static int look_whose(struct postgresql_engine *postgresql, const char *authority, bool *ret_ours)
 {
-    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
-    const char *values[] = { authority };
     PGresult *result = NULL;
+    int r =
+        postgresql_ask(postgresql, "SELECT authority FROM leader WHERE id = 1", 0, NULL, &result);
+
+    if (r == 0)
+        *ret_ours =
+            libpq.PQntuples(result) == 1 && streq(libpq.PQgetvalue(result, 0, 0), authority);
+    libpq.PQclear(result);
+    return r;
+}
+
+/* claim - where it is nobody's yet */
+static int claim(struct postgresql_engine *postgresql, const char *authority, bool *ret_ours)
+{
+    const char *values[] = { authority };
     int r =
         postgresql_ask(postgresql,
                        "UPDATE leader SET authority = $1 WHERE id = 1 AND authority IN ('', $1)",
                        ELEMENTS(values), values, NULL);
-    bool is_ours;
 
+    if (r == 0)
+        *ret_ours = postgresql->changes == 1;
+    return r;
+}
+
+int postgresql_claim(struct store *store, const char *authority, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
+    bool is_ours = false;
+    int r = look_whose(postgresql, authority, &is_ours);
+
+    if (r == 0 && !is_ours)
+        r = claim(postgresql, authority, &is_ours);
     if (r < 0)
         return postgresql_told(postgresql, "looking whose it is", error);
-    is_ours = postgresql->changes == 1;
-    libpq.PQclear(result);
     if (is_ours)
         return 0;
     (void)edl_error_set(error, -EINVAL, "the %s is of another cluster", postgresql->where);
@@ -143,7 +167,9 @@ static void read_leader(const PGresult *result, struct leader_facts *ret)
     (void)snprintf(ret->name, sizeof ret->name, "%s", libpq.PQgetvalue(result, 0, 2));
     (void)snprintf(ret->address, sizeof ret->address, "%s", libpq.PQgetvalue(result, 0, 3));
     ret->since_wall_us = number(result, 0, 4);
-    ret->wants_copies = streq(libpq.PQgetvalue(result, 0, 5), "t");
+    (void)snprintf(ret->wanted_copies, sizeof ret->wanted_copies, "%s",
+                   libpq.PQgetvalue(result, 0, 5));
+    ret->commit_waits_us = number(result, 0, 6);
 }
 
 static void read_copies(const PGresult *result, struct leader_facts *ret)
@@ -163,9 +189,13 @@ static void read_copies(const PGresult *result, struct leader_facts *ret)
 
 int postgresql_leader(struct engine *engine, struct leader_facts *ret, struct edl_error *error)
 {
+    /* A session is in the state of its last statement while its commit waits. Each role sees those
+     * of its own. */
     static const char of_leader[] =
         "SELECT term, turn, name, address, since_wall_us,"
-        " current_setting('synchronous_standby_names') <> '' FROM leader WHERE id = 1";
+        " current_setting('synchronous_standby_names'), (SELECT coalesce(max(extract(epoch FROM"
+        " clock_timestamp() - state_change) * 1000000), 0)::bigint FROM pg_stat_activity WHERE"
+        " datname = current_database() AND wait_event = 'SyncRep') FROM leader WHERE id = 1";
     /* state and lag are NULL where the role may not see them: it needs pg_read_all_stats */
     static const char of_copies[] =
         "SELECT application_name, coalesce(sync_state, 'unknown'), "
