@@ -65,7 +65,7 @@ struct leadership {
     struct watch *watch;         /* owned; the same */
     sd_event_source *alive;      /* owned; signs of life of a leader */
     sd_event_source *ending;     /* owned; for `ends` */
-    char status[200];            /* as it was told to the service manager */
+    char status[500];            /* as it was told to the service manager */
     char advice[1000];           /* about the database, a line each, as the term began */
 };
 

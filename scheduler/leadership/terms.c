@@ -56,15 +56,15 @@ static void tell_ready(struct leadership *leadership)
 static void tell_waiting(struct leadership *leadership)
 {
     const struct scheduler_peer *leader = &leadership->leader;
-    char status[sizeof leadership->status];
-
     struct edl_error wait = { 0 };
+    char status[sizeof leadership->status];
 
     if (copy_wait_error(&leadership->facts, &wait) < 0)
         (void)snprintf(status, sizeof status, "%.199s", wait.text);
     else if (leadership->why.code != 0)
-        (void)snprintf(status, sizeof status, "waits for the database: %.150s",
-                       leadership->why.text);
+        (void)snprintf(status, sizeof status, "waits for the database: %.250s%s%.200s",
+                       leadership->why.text, leadership->why.remedy[0] != '\0' ? "; " : "",
+                       leadership->why.remedy);
     else if (leader->name[0] == '\0')
         (void)snprintf(status, sizeof status, "waits to lead");
     else if (streq(leader->name, leadership->self.name))

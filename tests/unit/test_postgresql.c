@@ -117,13 +117,20 @@ TEST(test_a_url_that_is_none_is_told_without_its_password)
     see_refused("postgresql://edl:secret/very@db1/edl", -EINVAL, "that can be", "%2F");
     see_refused("postgresql://edl:1234/secret@db1/edl", -EINVAL, "that can be", "%2F");
     see_refused("postgresql:///edl?secret", -EINVAL, "cannot read the URL", "postgresql://");
+    see_refused("postgresql://edl%3Asecret@db1/edl", -EINVAL, "that can be", "~/.pgpass");
+    see_refused("postgresql:///edl?password=secret&sslmod=off", -EINVAL, "no key \"sslmod\"", "");
+    see_refused("postgresql://edl:secret@db1:99999/edl", -EINVAL, "that can be", "65535");
+    see_refused("postgresql://edl:secret@db1,db2/edl?port=1,2,3", -EINVAL, "that can be", "");
+    see_refused("postgresql://edl:secret@db1/edl?sslmode=maybe", -EINVAL, "\"maybe\"", "--store");
+    see_refused("postgresql:///?service=nowhere&password=secret", -EINVAL, "\"nowhere\"",
+                "--store");
 }
 
 TEST(test_a_server_that_is_not_there_is_away)
 {
     NEED_SERVER();
-    see_refused("postgresql:///edl?host=/nowhere", -ENOTCONN, "No such file", "");
-    see_refused("postgresql://edl:secret@127.0.0.1:1/edl", -ENOTCONN, "refused", "");
+    see_refused("postgresql:///edl?host=/nowhere", -ENOTCONN, "No such file", "does PostgreSQL");
+    see_refused("postgresql://edl:secret@127.0.0.1:1/edl", -ENOTCONN, "refused", "does PostgreSQL");
 }
 
 TEST(test_the_host_that_answers_is_taken)

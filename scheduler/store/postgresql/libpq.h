@@ -22,6 +22,7 @@ struct edl_error;
     XX(PQconninfoParse)                                                                            \
     XX(PQconnectPoll)                                                                              \
     XX(PQconnectStartParams)                                                                       \
+    XX(PQconnectionNeedsPassword)                                                                  \
     XX(PQconsumeInput)                                                                             \
     XX(PQdb)                                                                                       \
     XX(PQenterPipelineMode)                                                                        \
@@ -38,6 +39,7 @@ struct edl_error;
     XX(PQhost)                                                                                     \
     XX(PQisBusy)                                                                                   \
     XX(PQntuples)                                                                                  \
+    XX(PQpingParams)                                                                               \
     XX(PQpipelineSync)                                                                             \
     XX(PQputCopyData)                                                                              \
     XX(PQputCopyEnd)                                                                               \

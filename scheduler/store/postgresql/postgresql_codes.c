@@ -10,6 +10,9 @@
 #include "shared/macro.h"
 
 #define WHAT_MAX 100 /* of a statement's text in an error */
+#define OWNER_REMEDY                                                                               \
+    "let the scheduler's role own the database and its tables: ALTER DATABASE DATABASE OWNER TO"   \
+    " ROLE; REASSIGN OWNED BY OTHER TO ROLE"
 
 /* The first row whose state begins so. */
 static const struct {
@@ -29,10 +32,8 @@ static const struct {
     { "25P03", -ENOTCONN, NULL },
     { "08", -ENOTCONN, NULL },
     { "58030", -EIO, NULL },
-    { "42501", -EACCES,
-      "let the scheduler's role own the database: ALTER DATABASE edl OWNER TO ROLE" },
-    { "3F000", -EACCES,
-      "let the scheduler's role own the database: ALTER DATABASE edl OWNER TO ROLE" },
+    { "42501", -EACCES, OWNER_REMEDY },
+    { "3F000", -EACCES, OWNER_REMEDY },
     { "28", -EACCES,
       "look at the role, at ~/.pgpass or PGPASSFILE, and at the server's pg_hba.conf" },
     { "3D000", -EACCES,

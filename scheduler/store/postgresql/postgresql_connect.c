@@ -23,14 +23,21 @@
 #define OLDEST_SERVER 140000
 #define URL_REMEDY "write it as postgresql://USER@HOST/DATABASE"
 #define ESCAPE_REMEDY                                                                              \
-    "a password has %40 for @, %2F for / and %3F for ?; better: keep it in ~/.pgpass"
-#define PASSWORD_REMEDY "keep the password in ~/.pgpass or the file that PGPASSFILE names"
+    "a port is 1 to 65535; a password has %40 for @, %2F for / and %3F for ?; better: keep it in"  \
+    " ~/.pgpass"
+#define PASSWORD_REMEDY                                                                            \
+    "keep the password in ~/.pgpass of the scheduler's account (mode 0600), or in the file that"   \
+    " PGPASSFILE names"
+#define WORDS_REMEDY "look at the URL of the store: store in scheduler.conf, or --store"
+#define PLACE_REMEDY                                                                               \
+    "does PostgreSQL run there, and listen at this address? The URL is store in scheduler.conf"
+#define TLS_REMEDY "look at sslmode and sslrootcert in the URL of the store"
+#define OLD_REMEDY "the store needs PostgreSQL 14 or newer"
 
 /* Told to libpq beside the URL's own words, which win. */
 static const struct {
     const char *name, *value;
 } defaults[] = {
-    { "application_name", "edl-scheduler" },
     { "target_session_attrs", "read-write" },
     { "keepalives", "1" },
     { "keepalives_idle", "1" },
@@ -38,6 +45,9 @@ static const struct {
     { "keepalives_count", "2" },
     { "tcp_user_timeout", "2000" },
 };
+
+/* By this name schedulers know each other's sessions, so the URL has no say. */
+#define SESSION_NAME "edl-scheduler"
 
 /* Of each connection. The server ends a session whose client is gone, also while it works. */
 static const char session_settings[] =
@@ -89,7 +99,7 @@ static bool wait_for(PGconn *connection, short events, uint64_t deadline_us)
 }
 
 /* one_line - the first one of libpq's text */
-static const char *one_line(PGconn *connection, char *line, size_t size)
+static const char *one_line(const PGconn *connection, char *line, size_t size)
 {
     const char *text = libpq.PQerrorMessage(connection);
 
@@ -186,16 +196,49 @@ static const char *option(const PQconninfoOption *options, const char *name)
     return "";
 }
 
+/* are_ports - of a list: each is one, and there is one for all hosts, or one for each */
+static bool are_ports(const char *list, size_t n_hosts)
+{
+    size_t n = n_parts(list);
+    bool good = n == 1 || n == n_hosts;
+
+    for (size_t i = 0; good && i < n; i++) {
+        char *part = part_of(list, i);
+        unsigned long port = strtoul(part, NULL, 10);
+
+        good = *part == '\0' ||
+               (port >= 1 && port <= 65535 && part[strspn(part, "0123456789")] == '\0');
+        free(part);
+    }
+    return good;
+}
+
 /* is_split_rightly - a password with an @ or a / that is not escaped ends too early for libpq. What
- * stands behind would be the host, the port or the database, which are told to people. The name of
- * an abstract socket begins with an @ */
+ * stands behind would be the host, the port or the database, which are told to people. One behind
+ * %3A is part of the role's name. The name of an abstract socket begins with an @ */
 static bool is_split_rightly(const PQconninfoOption *options)
 {
-    const char *host = option(options, "host"), *port = option(options, "port");
+    const char *host = option(options, "host"), *addresses = option(options, "hostaddr");
+    size_t n_hosts = MAX_OF(n_parts(host), n_parts(addresses));
 
     return strchr(host + (*host == '@'), '@') == NULL &&
            strchr(option(options, "dbname"), '@') == NULL &&
-           port[strspn(port, "0123456789,")] == '\0';
+           strchr(option(options, "user"), ':') == NULL &&
+           are_ports(option(options, "port"), n_hosts) &&
+           (*host == '\0' || *addresses == '\0' || n_parts(host) == n_parts(addresses));
+}
+
+/* refused_url - libpq's words may have a password in them; a key that it does not know is none */
+static int refused_url(const char *words, struct edl_error *error)
+{
+    static const char unknown[] = "invalid URI query parameter: ";
+
+    if (words != NULL && strncmp(words, unknown, strlen(unknown)) == 0)
+        (void)edl_error_set(error, -EINVAL, "libpq knows no key %.*s in the URL of the store",
+                            (int)strcspn(words + strlen(unknown), "\n"), words + strlen(unknown));
+    else
+        (void)edl_error_set(error, -EINVAL, "libpq cannot read the URL of the store");
+    return edl_error_remedy(error, URL_REMEDY);
 }
 
 static bool is_list(const char *name)
@@ -206,8 +249,8 @@ static bool is_list(const char *name)
 #define OPTIONS_MAX 80 /* libpq 15 has some 45 */
 
 struct parameters {
-    const char *names[OPTIONS_MAX + 1], *values[OPTIONS_MAX + 1];
-    char *parts[OPTIONS_MAX]; /* owned */
+    const char *names[OPTIONS_MAX + 5], *values[OPTIONS_MAX + 5]; /* see words_are_wrong */
+    char *parts[OPTIONS_MAX];                                     /* owned */
     size_t n, n_parts;
 };
 
@@ -229,6 +272,8 @@ static void parameters_of(struct parameters *parameters, const PQconninfoOption 
         parameters->names[parameters->n] = options->keyword;
         parameters->values[parameters->n++] = part;
     }
+    parameters->names[parameters->n] = "application_name";
+    parameters->values[parameters->n++] = SESSION_NAME;
 }
 
 static void parameters_done(struct parameters *parameters)
@@ -256,18 +301,70 @@ static const char *state_in(const char *text, char state[6], const char **ret_wo
     return NULL;
 }
 
-static int refused(struct postgresql_engine *postgresql, PGconn *connection)
+/* words_are_wrong - the URL has a value that libpq cannot use, as sslmode=maybe: it says so of any
+ * host, also of one that cannot be there. parameters is changed */
+static bool words_are_wrong(struct parameters *parameters)
+{
+    static const char *const elsewhere[][2] = { { "host", "/nonexistent" }, { "hostaddr", "" } };
+
+    for (size_t i = 0; i < ELEMENTS(elsewhere); i++, parameters->n++) {
+        parameters->names[parameters->n] = elsewhere[i][0];
+        parameters->values[parameters->n] = elsewhere[i][1];
+    }
+    parameters->names[parameters->n] = parameters->values[parameters->n] = NULL;
+    return libpq.PQpingParams(parameters->names, parameters->values, 0) == PQPING_NO_ATTEMPT;
+}
+
+/* The words only choose what is advised. */
+static const char *remedy_of(const char *words)
+{
+    static const struct {
+        const char *words, *remedy;
+    } rows[] = {
+        { "read-only", "name the database's primary in the URL of the store, and look at"
+                       " default_transaction_read_only of the role and of the database" },
+        { "SSL", TLS_REMEDY },
+        { "certificate", TLS_REMEDY },
+    };
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++)
+        if (strstr(words, rows[i].words) != NULL)
+            return rows[i].remedy;
+    return PLACE_REMEDY;
+}
+
+static int refused(struct postgresql_engine *postgresql, const PGconn *connection)
 {
     char line[250], state[6];
     const char *words;
     const char *found = state_in(one_line(connection, line, sizeof line), state, &words);
-    int code = postgresql_code(found);
+    bool wants_password = libpq.PQconnectionNeedsPassword(connection) != 0;
+    int code = wants_password ? -EACCES : postgresql_code(found);
 
     (void)postgresql_fail(postgresql, code, "%s", words);
-    postgresql->kept.remedy = postgresql_remedy(found);
-    if (strstr(line, "no password supplied") != NULL)
-        postgresql->kept.remedy = PASSWORD_REMEDY;
+    postgresql->kept.remedy = wants_password  ? PASSWORD_REMEDY
+                              : found == NULL ? remedy_of(words)
+                                              : postgresql_remedy(found);
     return code;
+}
+
+static int refused_by_libpq(struct postgresql_engine *postgresql, const PGconn *connection,
+                            struct parameters *parameters)
+{
+    char line[250];
+
+    if (!words_are_wrong(parameters))
+        return refused(postgresql, connection);
+    (void)postgresql_fail(postgresql, -EINVAL, "%s", one_line(connection, line, sizeof line));
+    postgresql->kept.remedy = WORDS_REMEDY;
+    return -EINVAL;
+}
+
+static int silent(struct postgresql_engine *postgresql)
+{
+    (void)postgresql_fail(postgresql, -ENOTCONN, "it does not answer");
+    postgresql->kept.remedy = PLACE_REMEDY;
+    return -ENOTCONN;
 }
 
 /* poll_connection - until it stands, or the host's time is over */
@@ -277,13 +374,11 @@ static int poll_connection(struct postgresql_engine *postgresql, PGconn *connect
     uint64_t deadline_us = now_us() + limit_us;
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
-    if (libpq.PQstatus(connection) == CONNECTION_BAD)
-        return refused(postgresql, connection);
     while (status != PGRES_POLLING_OK) {
         if (status == PGRES_POLLING_FAILED)
             return refused(postgresql, connection);
         if (!wait_for(connection, status == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline_us))
-            return postgresql_fail(postgresql, -ENOTCONN, "it does not answer");
+            return silent(postgresql);
         status = libpq.PQconnectPoll(connection);
     }
     return 0;
@@ -294,7 +389,8 @@ static void name_place(struct postgresql_engine *postgresql, const PGconn *conne
     char where[300];
     const char *host = libpq.PQhost(connection), *database = libpq.PQdb(connection);
 
-    (void)snprintf(where, sizeof where, "database %.60s%s%.200s", database != NULL ? database : "",
+    (void)snprintf(where, sizeof where, "database %.60s%s%.200s",
+                   database != NULL && *database != '\0' ? database : "of the store",
                    host != NULL && *host != '\0' ? " at " : "", host != NULL ? host : "");
     free(postgresql->where);
     postgresql->where = xstrdup(where);
@@ -309,13 +405,16 @@ static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption
 
     parameters_of(&parameters, options, host);
     connection = libpq.PQconnectStartParams(parameters.names, parameters.values, 0);
-    parameters_done(&parameters);
     if (connection == NULL)
         abort();
     name_place(postgresql, connection);
     (void)libpq.PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
-    r = poll_connection(postgresql, connection,
-                        n_hosts > 1 ? CONNECT_LIMIT_US : CONNECT_SINGLE_LIMIT_US);
+    if (libpq.PQstatus(connection) == CONNECTION_BAD)
+        r = refused_by_libpq(postgresql, connection, &parameters);
+    else
+        r = poll_connection(postgresql, connection,
+                            n_hosts > 1 ? CONNECT_LIMIT_US : CONNECT_SINGLE_LIMIT_US);
+    parameters_done(&parameters);
     if (r < 0) {
         libpq.PQfinish(connection);
         return r;
@@ -324,8 +423,12 @@ static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption
     (void)libpq.PQsetNoticeReceiver(connection, hear, postgresql);
     (void)libpq.PQsetnonblocking(connection, 1);
     postgresql->connection = connection;
-    if (libpq.PQserverVersion(connection) < OLDEST_SERVER)
-        return postgresql_fail(postgresql, -EINVAL, "the server is older than PostgreSQL 14");
+    if (libpq.PQserverVersion(connection) < OLDEST_SERVER) {
+        (void)postgresql_fail(postgresql, -EINVAL, "the server is PostgreSQL %d",
+                              libpq.PQserverVersion(connection) / 10000);
+        postgresql->kept.remedy = OLD_REMEDY;
+        return -EINVAL;
+    }
     return postgresql_plain(postgresql, session_settings, NULL);
 }
 
@@ -341,13 +444,13 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
         r = try_host(postgresql, options, i, n);
         if (r == 0)
             return 0;
-        if (postgresql->connection != NULL)
-            (void)postgresql_lose(postgresql, "%s", postgresql->kept.text);
         if (i == 0 || (kept.code == -ENOTCONN && r != -ENOTCONN)) {
             kept = postgresql->kept;
             free(where);
             where = xstrdup(postgresql->where);
         }
+        if (postgresql->connection != NULL) /* it stands, and is not the one that is wanted */
+            (void)postgresql_lose(postgresql, "another host is tried");
     }
     postgresql->kept = kept;
     free(postgresql->where);
@@ -359,19 +462,21 @@ int postgresql_connect(const char *url, struct postgresql_engine **ret, struct e
 {
     struct postgresql_engine *postgresql;
     PQconninfoOption *options;
+    char *words = NULL;
     int r = libpq_load(error);
 
     if (r < 0)
         return r;
-    options = libpq.PQconninfoParse(url, NULL); /* its words may have a password in them */
-    if (options == NULL) {
-        (void)edl_error_set(error, -EINVAL, "libpq cannot read the URL of the store");
-        return edl_error_remedy(error, URL_REMEDY);
-    }
+    options = libpq.PQconninfoParse(url, &words);
+    r = options == NULL ? refused_url(words, error) : 0;
+    libpq.PQfreemem(words);
+    if (r < 0)
+        return r;
     if (!is_split_rightly(options)) {
         libpq.PQconninfoFree(options);
         (void)edl_error_set(error, -EINVAL,
-                            "the URL of the store names no host, port or database that can be");
+                            "the URL of the store names no role, host, port or database that can"
+                            " be");
         return edl_error_remedy(error, "%s", ESCAPE_REMEDY);
     }
     postgresql = xcalloc(1, sizeof *postgresql);
