@@ -190,6 +190,50 @@ TEST(test_an_encoding_other_than_utf8_is_refused)
     postgresql_test_drop_database(url);
 }
 
+TEST(test_a_collation_of_a_database_of_icu_is_refused)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+
+    NEED_SERVER();
+    postgresql_test_database(url, "LOCALE_PROVIDER icu ICU_LOCALE 'en' ENCODING 'UTF8' LOCALE 'C'");
+    see_refused(url, -EINVAL, "collation is ICU", "createdb");
+    postgresql_test_drop_database(url);
+}
+
+/* What is set for the role or the database for others does not break the store. */
+TEST(test_settings_of_the_role_do_no_harm)
+{
+    static const struct {
+        const char *name, *value, *expected;
+    } rows[] = {
+        { "statement_timeout", "60000", "0" },
+        { "lock_timeout", "60000", "0" },
+        { "idle_session_timeout", "60000", "0" },
+        { "idle_in_transaction_session_timeout", "60000", "0" },
+        { "bytea_output", "escape", "hex" },
+        { "synchronous_commit", "off", "on" },
+        { "default_transaction_isolation", "serializable", "read committed" },
+        { "standard_conforming_strings", "off", "on" },
+    };
+
+    NEED_SERVER();
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char url[POSTGRESQL_TEST_URL_SIZE], sql[120];
+        struct postgresql_engine *engine;
+        PGresult *result = NULL;
+
+        postgresql_test_url(url, "postgres");
+        (void)snprintf(url + strlen(url), sizeof url - strlen(url), "&options=-c%%20%s%%3D%s",
+                       rows[i].name, rows[i].value);
+        (void)snprintf(sql, sizeof sql, "SELECT current_setting('%s')", rows[i].name);
+        engine = postgresql_test_connect(url);
+        assert_int_equal(postgresql_plain(engine, sql, &result), 0);
+        assert_string_equal(libpq.PQgetvalue(result, 0, 0), rows[i].expected);
+        libpq.PQclear(result);
+        (void)engine_close(&engine->engine);
+    }
+}
+
 TEST(test_a_database_that_is_not_there_is_named)
 {
     char url[POSTGRESQL_TEST_URL_SIZE];

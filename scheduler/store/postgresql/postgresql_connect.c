@@ -49,13 +49,17 @@ static const struct {
 /* By this name schedulers know each other's sessions, so the URL has no say. */
 #define SESSION_NAME "edl-scheduler"
 
-/* Of each connection. The server ends a session whose client is gone, also while it works. */
+/* Of each connection, whatever is set for the role or the database. The server ends a session whose
+ * client is gone, also while it works; it ends none for its age, as the store has limits of its
+ * own. */
 static const char session_settings[] =
     "SET client_encoding = 'UTF8'; SET synchronous_commit = on; SET plan_cache_mode ="
-    " force_generic_plan; SET jit = off; SET DateStyle = 'ISO'; SET "
-    "client_connection_check_interval"
-    " = 500; SET tcp_user_timeout = 2000; SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval"
-    " = 1; SET tcp_keepalives_count = 2; SET client_min_messages = warning";
+    " force_generic_plan; SET jit = off; SET DateStyle = 'ISO'; SET bytea_output = 'hex';"
+    " SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed';"
+    " SET statement_timeout = 0; SET lock_timeout = 0; SET idle_session_timeout = 0;"
+    " SET idle_in_transaction_session_timeout = 0; SET client_connection_check_interval = 500;"
+    " SET tcp_user_timeout = 2000; SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1;"
+    " SET tcp_keepalives_count = 2; SET client_min_messages = warning";
 
 static uint64_t now_us(void)
 {

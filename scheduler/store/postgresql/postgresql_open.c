@@ -26,7 +26,9 @@ static const struct setting {
     { "full_page_writes", "current_setting('full_page_writes')", " on ",
       "set full_page_writes = on in postgresql.conf" },
     { "encoding", "current_setting('server_encoding')", " UTF8 ", MADE_SO },
-    { "collation", "(SELECT datcollate FROM pg_database WHERE datname = current_database())",
+    { "collation", /* of a provider ICU its own name; PostgreSQL 14 has no such column */
+      "(SELECT CASE to_jsonb(d) ->> 'datlocprovider' WHEN 'i' THEN 'ICU' ELSE datcollate END FROM"
+      " pg_database AS d WHERE datname = current_database())",
       " C POSIX C.UTF-8 C.utf8 ", MADE_SO },
     { "pg_is_in_recovery()", "CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END", " off ",
       "name the database's primary in the URL of the store" },
@@ -66,8 +68,9 @@ static int check_setting(struct postgresql_engine *postgresql, const struct sett
     libpq.PQclear(result);
     if (strstr(setting->expected, word) != NULL)
         return 0;
-    (void)postgresql_fail(postgresql, -EINVAL, "its %s is%.*s, and the store needs%s",
-                          setting->what, (int)strlen(word) - 1, word, setting->expected);
+    (void)postgresql_fail(postgresql, -EINVAL, "its %s is%.*s, and the store needs%.*s",
+                          setting->what, (int)strlen(word) - 1, word,
+                          (int)strlen(setting->expected) - 1, setting->expected);
     postgresql->kept.remedy = setting->remedy;
     return -EINVAL;
 }
