@@ -209,11 +209,24 @@ static int set_log_role(const struct option_value *value, struct edl_error *erro
     return edl_error_remedy(error, "for example --log-role viewer: everybody reads all output");
 }
 
+/* store_text_check - a line break or a blank got in by mistake: a URL has %20 for one */
+static int store_text_check(const char *text, struct edl_error *error)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text <= ' ' || *text == 127) {
+            (void)edl_error_set(error, -EINVAL, "it has a blank or a line break in it");
+            return edl_error_remedy(error, "write it as one word; %%20 stands for a blank");
+        }
+    return 0;
+}
+
 /* The URL is in no error: a password may stand in it. */
 static int set_store(const struct option_value *value, struct edl_error *error)
 {
     const char *text = value->text;
 
+    if (store_url_is_known(text) && store_text_check(text, error) < 0)
+        return error->code;
     if (streq(text, "sqlite") || (store_url_is_known(text) && strlen(text) < STORE_URL_MAX)) {
         (void)snprintf(value->field, STORE_URL_MAX, "%s", streq(text, "sqlite") ? "" : text);
         return 0;
@@ -221,6 +234,14 @@ static int set_store(const struct option_value *value, struct edl_error *error)
     (void)edl_error_set(error, -EINVAL,
                         "it is neither sqlite nor the URL of a PostgreSQL database");
     return edl_error_remedy(error, "for example --store postgresql://edl@db.example/edl");
+}
+
+/* The URL of a database, or sqlite:DIR. */
+static int set_migrate(const struct option_value *value, struct edl_error *error)
+{
+    if (store_url_is_known(value->text) && store_text_check(value->text, error) < 0)
+        return error->code;
+    return option_path(value, error);
 }
 
 /* It stands in tables, answers and lines to type. */
@@ -423,7 +444,7 @@ static const struct option_row rows[] = {
     { "restore", "FILE", "put a backup in the place of the database, and end", option_path,
       OPTION_ONCE, AT(restore_file) },
     { "migrate", "TO", "copy the state to postgresql://... or back to sqlite:DIR, and end",
-      option_path, OPTION_ONCE, AT(migrate_to) },
+      set_migrate, OPTION_ONCE, AT(migrate_to) },
     { "begin-epoch", NULL,
       "after the database was put back to an earlier moment: numbers go on,\nand end", option_flag,
       OPTION_ONCE, AT(begin_epoch) },
@@ -471,7 +492,7 @@ static void keep_text(struct scheduler_options *options, size_t i, const char *t
 {
     char shown[STORE_URL_MAX];
 
-    if (rows[i].kind == set_store) {
+    if (rows[i].kind == set_store || rows[i].kind == set_migrate) {
         store_url_without_password(text, shown);
         text = shown;
     }

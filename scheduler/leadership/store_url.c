@@ -17,10 +17,21 @@ bool store_url_is_known(const char *url)
            strncmp(url, "postgres://", strlen("postgres://")) == 0;
 }
 
+/* is_secret - also where letters of the key are written as %70 */
 static bool is_secret(const char *key, size_t length)
 {
+    char plain[16] = "";
+    size_t n = 0;
+
+    for (size_t at = 0; at < length && n < sizeof plain - 1; n++) {
+        unsigned code;
+        bool is_code = key[at] == '%' && at + 2 < length && sscanf(key + at + 1, "%2x", &code) == 1;
+
+        plain[n] = is_code ? (char)code : key[at];
+        at += is_code ? 3 : 1;
+    }
     for (size_t i = 0; i < ELEMENTS(secrets); i++)
-        if (length == strlen(secrets[i]) && strncasecmp(key, secrets[i], length) == 0)
+        if (strcasecmp(plain, secrets[i]) == 0)
             return true;
     return false;
 }

@@ -247,6 +247,10 @@ TEST_PLAIN(test_the_password_of_a_url_goes_to_nobody)
         { "postgresql://edl:se/cr@et@db1/edl", "postgresql://edl@db1/edl" },
         { "postgresql://db1:5432/edl?user=a@b", "postgresql://db1:5432/edl?user=a@b" },
         { "postgresql://edl:s:e?cret@db1/edl", "postgresql://edl@db1/edl" },
+        { "postgresql:///edl?user=a&passwor%64=secret", "postgresql:///edl?user=a" },
+        { "postgresql:///edl?%50ASSWORD=secret&user=a", "postgresql:///edl?user=a" },
+        { "postgresql:///edl?passfile=a%20b&password_of=%zz",
+          "postgresql:///edl?passfile=a%20b&password_of=%zz" },
     };
     char shown[STORE_URL_MAX];
 
@@ -269,6 +273,11 @@ TEST_PLAIN(test_the_options_of_a_shared_database)
         { "--store", "sqlite", true },
         { "--store", "mysql://edl:secret@db1/edl", false },
         { "--store", "edl:secret", false },
+        { "--store", "postgresql://edl:secret@db1/edl\nx", false },
+        { "--store", "postgresql://edl:secret@db1/edl ", false },
+        { "--migrate", "postgresql://edl:secret@db1/edl", true },
+        { "--migrate", "postgresql://edl:secret@db1/edl\t", false },
+        { "--migrate", "sqlite:/a b", true },
         { "--scheduler-name", "n-2.example", true },
         { "--scheduler-name", "", false },
         { "--scheduler-name", "a b", false },
