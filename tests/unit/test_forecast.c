@@ -518,3 +518,97 @@ TEST(test_silent_nodes_stay_for_the_time_of_a_forecast)
     forecast_done(&forecast);
     world_free(w);
 }
+
+/* --- jobs that tell nothing grow older --- */
+
+#define STOP_US (90 * USEC_PER_SEC)
+
+/* One instance, which uses memory above all. */
+static struct job_spec *large_spec(const char *name, uint64_t memory_bytes)
+{
+    struct job_spec *spec = spec_of(name, 1, 1, 1000);
+
+    spec->roles[0].memory_bytes = memory_bytes;
+    return spec;
+}
+
+/* Elastic jobs that tell nothing, of which one was started every other second. Of two that hold the
+ * memory of a node each, one is killed and takes long to go. */
+static struct world *silent_world(unsigned n_silent, struct job **ret_killed)
+{
+    struct world *w;
+
+    world_policy = &policy_goodput;
+    w = world_new(2, 10000, 4 * GIB, 1000);
+    *ret_killed = world_submit(w, large_spec("killed", 3 * GIB));
+    (void)world_submit(w, large_spec("stays", 3 * GIB));
+    for (unsigned i = 0; i < n_silent; i++) {
+        const char name[] = { (char)('a' + i), '\0' };
+
+        (void)world_submit(w, spec_of(name, 1, 10, 1000 / n_silent));
+        world_second(w);
+        world_second(w);
+    }
+    for (int i = 0; i < 4; i++)
+        world_second(w);
+    world_hang(w, world_live(*ret_killed, "trainer", 0), true);
+    assert_int_equal(cluster_kill_job(w->cluster, *ret_killed, NULL, w->now, NULL), 0);
+    world_plan(w);
+    return w;
+}
+
+/* What the next job does, which needs the place of the one that was killed. */
+static struct forecast forecast_of_next(const struct world *w, uint32_t steps_max)
+{
+    const struct forecast_options slow = { .stop_us = STOP_US,
+                                           .start_us = USEC_PER_SEC,
+                                           .steps_max = steps_max };
+    struct job_spec *spec = large_spec("next", 2 * GIB);
+    struct forecast forecast = { 0 };
+
+    assert_int_equal(cluster_forecast(w->cluster, spec, "ann", NULL, w->now, &slow, &forecast,
+                                      NULL),
+                     0);
+    (void)job_spec_free(spec);
+    return forecast;
+}
+
+/* Silent for a minute, such a job is no longer kept at four times its minimum. */
+TEST(test_job_that_tells_nothing_grows_older_in_a_forecast)
+{
+    struct job *killed;
+    struct world *w = silent_world(1, &killed);
+    const struct job *a = cluster_job(w->cluster, killed->id + 2), *next;
+    struct forecast forecast = forecast_of_next(w, 0);
+
+    assert_int_equal(job_count_running(a, 0), 4);
+    assert_int_equal(forecast.verdict, FORECAST_LATER);
+    assert_int_equal(forecast.wait_least_us, STOP_US);
+    assert_int_equal(role_in(&forecast, "a")->from, 4);
+    assert_int_equal(role_in(&forecast, "a")->to, 10);
+    forecast_done(&forecast);
+    next = world_submit(w, large_spec("next", 2 * GIB));
+    for (uint64_t us = 0; us < STOP_US; us += USEC_PER_SEC)
+        world_second(w);
+    assert_int_equal(next->state, JOB_QUEUED);
+    world_hang(w, world_live(killed, "trainer", 0), false);
+    world_second(w);
+    assert_int_equal(next->state, JOB_STARTING);
+    assert_int_equal(job_count(a, 0, false), 10);
+    world_free(w);
+    world_policy = &policy_fulfilment;
+}
+
+/* Of few steps most are left for what starts and stops. */
+TEST(test_age_of_jobs_takes_few_steps_of_a_forecast)
+{
+    struct job *killed;
+    struct world *w = silent_world(8, &killed);
+    struct forecast forecast = forecast_of_next(w, 12);
+
+    assert_int_equal(forecast.verdict, FORECAST_LATER);
+    assert_int_equal(forecast.wait_least_us, STOP_US);
+    forecast_done(&forecast);
+    world_free(w);
+    world_policy = &policy_fulfilment;
+}

@@ -8,8 +8,8 @@
  * plays with the shortest and the longest stops give the bounds of the wait; everything else is the
  * first one's.
  *
- * A forecast knows what is there now. It knows of no later submission, of no failure and of no end
- * of a job without a dataset. */
+ * A forecast knows what is there now. It knows of no later submission, of no failure, of no later
+ * measurement and of no end of a job without a dataset. */
 #pragma once
 
 #include <stdbool.h>

@@ -18,8 +18,10 @@
 #include "scheduler/core/base/task_queue.h"
 #include "scheduler/core/core.h"
 #include "scheduler/core/events/node_report.h"
+#include "scheduler/core/learn/job_learned.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/effects.h"
+#include "scheduler/core/model/facts.h"
 #include "scheduler/core/model/job_roles.h"
 #include "scheduler/core/model/job_sm.h"
 #include "scheduler/core/model/node.h"
@@ -30,6 +32,8 @@
 #define START_MAX_US (600 * USEC_PER_SEC) /* a mean above that says nothing of the next start */
 #define HORIZON_US (24 * 3600 * USEC_PER_SEC)
 #define STEPS_MAX 4096
+/* One step in so many may be there for the age of jobs alone: the others find what is asked. */
+#define STEPS_PER_RENEWAL 4
 /* Deadlines within so much of each other are one step: those of task leases are many, and change
  * nothing here. */
 #define DEADLINE_STEP_US USEC_PER_SEC
@@ -316,6 +320,52 @@ static void end_all_due(struct play *play)
     }
 }
 
+/* --- beliefs about jobs that tell nothing --- */
+
+/* By it an agent would tell that the job goes on; NULL: it does not, or it would tell more than
+ * that. */
+static const struct process *told_of(const struct job *job)
+{
+    const struct process *process;
+
+    if (!job_is_started(job) || job->queue != NULL || job->tells_steps)
+        return NULL;
+    DL_FOREACH2(job->processes, process, job_next)
+    {
+        if (process->node != NULL && process->node->state != NODE_LOST)
+            return process;
+    }
+    return NULL;
+}
+
+static uint64_t next_renewal_us(const struct play *play)
+{
+    uint64_t next_us = NEVER_US;
+    const struct job *job;
+
+    if (play->renewals_left == 0)
+        return NEVER_US;
+    DL_FOREACH2(play->cluster->active, job, active_next)
+    {
+        if (job_learn_outdated_us(job) < next_us && told_of(job) != NULL)
+            next_us = job_learn_outdated_us(job);
+    }
+    return MAX_OF(next_us, play->now.now_us + DEADLINE_STEP_US);
+}
+
+static void renew_all_due(struct play *play)
+{
+    const struct process *process;
+    const struct job *job;
+
+    DL_FOREACH2(play->cluster->active, job, active_next)
+    {
+        process = job_learn_outdated_us(job) <= play->now.now_us ? told_of(job) : NULL;
+        if (process != NULL)
+            fact_seen(play->cluster, process, play->now);
+    }
+}
+
 /* --- time --- */
 
 /* The next instant at which something happens that is no job's end. */
@@ -328,7 +378,7 @@ static uint64_t next_change_us(const struct play *play)
         next_us = MAX_OF(next_us, play->now.now_us + DEADLINE_STEP_US);
     for (pending = play->pending; pending != NULL; pending = pending->hh.next)
         next_us = MIN_OF(next_us, pending->due_us);
-    return next_us;
+    return MIN_OF(next_us, next_renewal_us(play));
 }
 
 bool play_end_is_next(const struct play *play)
@@ -365,12 +415,15 @@ bool play_step(struct play *play, bool with_ends)
         return false;
     }
     play->steps_left--;
+    if (next_us == next_renewal_us(play))
+        play->renewals_left--;
     ahead_us = next_us - MIN_OF(next_us, play->now.now_us);
     work(play, ahead_us);
     play->now.now_us += ahead_us;
     play->now.wall_us += ahead_us;
     cluster_tick(play->cluster, play->now);
     happen_all_due(play);
+    renew_all_due(play);
     if (with_ends)
         end_all_due(play);
     play_plan(play);
@@ -420,6 +473,7 @@ int play_init(struct play *play, const struct cluster *cluster, struct instant n
         .longest = longest,
         .steps_left = options->steps_max != 0 ? options->steps_max : STEPS_MAX,
     };
+    play->renewals_left = play->steps_left / STEPS_PER_RENEWAL;
     /* nobody reports in time here, so a lease that was just renewed must last */
     copy->config.lease_us = 2 * (play->until_us - now.now_us);
     copy->config.parking_us = 0; /* each look at it would be a step, and a day has many */

@@ -2,7 +2,9 @@
 /* forecast_play.h - a copy of a cluster, played forward in time
  *
  * A caller changes the copy through cluster_*, then calls play_plan, then play_step as long as it
- * wants to know more. Nodes stay as they are: none is lost, none comes. */
+ * wants to know more. Nodes stay as they are: none is lost, none comes. Jobs that tell nothing grow
+ * older, and the policy is told so as by reports. Of the others nobody knows what they will tell.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +25,8 @@ struct play {
     uint64_t stop_us, start_us; /* how long a stop and a start take */
     bool longest;               /* a stop takes the whole grace */
     uint32_t steps_left;
-    bool cut_short; /* no steps were left, though something would have happened */
+    uint32_t renewals_left; /* of them, that only renew beliefs: a day has many */
+    bool cut_short;         /* no steps were left, though something would have happened */
     /* a process of a job that goes on was asked to stop; may be NULL */
     void (*on_stop)(const struct process *process, void *userdata);
     void *userdata;

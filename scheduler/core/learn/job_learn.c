@@ -255,11 +255,14 @@ void job_learn_end(struct cluster *cluster, struct job *job, const struct fact *
 }
 
 /* Its last figure is not older than a part of its age: few times of a long job. */
-static bool is_outdated(const struct job_learned *learned, struct instant now)
+uint64_t job_learn_outdated_us(const struct job *job)
 {
-    uint64_t age_us = now.now_us - learned->since_us;
+    const struct job_learned *learned = job->learned;
 
-    return now.now_us - learned->told_us >= MAX_OF(age_us / TOLD_PART, TOLD_LEAST_US);
+    if (learned == NULL)
+        return NEVER_US;
+    return learned->told_us +
+           MAX_OF((learned->told_us - learned->since_us) / (TOLD_PART - 1), TOLD_LEAST_US);
 }
 
 static void take_progress(struct job_learned *learned, const struct fact *fact)
@@ -287,7 +290,7 @@ void job_learn_seen(struct cluster *cluster, struct job *job, const struct fact 
         note_length(cluster, job, fact);
     if (job->learned != NULL)
         take_standstill(job, fact);
-    if (job->learned == NULL || !is_outdated(job->learned, fact->now))
+    if (fact->now.now_us < job_learn_outdated_us(job))
         return;
     job_learn_size(job, fact);
     /* tasks that take long measure nothing, but it gets on */

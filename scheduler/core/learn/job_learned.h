@@ -9,6 +9,8 @@
 #include "scheduler/core/learn/families.h"
 #include "scheduler/core/speed/measure.h"
 
+struct job;
+
 /* By what a job differs from others in what it makes of the types of GPU (job_types.c): logarithms
  * whose mean over the types that it knows is 0. */
 struct type_bias {
@@ -48,3 +50,7 @@ struct job_learned {
     struct type_bias bias;
     char moved[192]; /* the last one: "trainer-3 was moved from NODE: ..."; "": none */
 };
+
+/* job_learn_outdated_us - from then on the next report of a process of the job renews what the
+ * policy is told; NEVER_US: nothing is learnt of it */
+uint64_t job_learn_outdated_us(const struct job *job);
