@@ -22,7 +22,8 @@ static struct clock_reading reading_of(const struct cluster_clock *clock)
 {
     return (struct clock_reading){ .boot_id = clock->boot_id,
                                    .boot_us = clock_read_us(CLOCK_BOOTTIME),
-                                   .real_us = clock_read_us(CLOCK_REALTIME) };
+                                   .real_us = clock_read_us(CLOCK_REALTIME),
+                                   .is_shared = clock->is_shared };
 }
 
 static void tell_step(int64_t us, const char *when)
@@ -46,15 +47,15 @@ static void tell_away(int64_t us)
         (double)us / (double)USEC_PER_SEC / DAY_S + 1.0);
 }
 
-static int begin(struct cluster_clock *clock, struct store *store, bool by_wall_clock,
-                 struct edl_error *error)
+static int begin(struct cluster_clock *clock, struct store *store, bool is_shared,
+                 bool by_wall_clock, struct edl_error *error)
 {
     struct elapsed_record stored = { 0 };
     struct clock_reading now;
     int r = store_clock(store, &stored, error);
     int64_t set_us;
 
-    *clock = (struct cluster_clock){ .changed = true };
+    *clock = (struct cluster_clock){ .is_shared = is_shared, .changed = true };
     if (r < 0)
         return r;
     if (clock_boot_id(clock->boot_id, sizeof clock->boot_id) < 0)
@@ -76,12 +77,18 @@ static int begin(struct cluster_clock *clock, struct store *store, bool by_wall_
 
 int cluster_clock_begin(struct cluster_clock *clock, struct store *store, struct edl_error *error)
 {
-    return begin(clock, store, false, error);
+    return begin(clock, store, false, false, error);
+}
+
+int cluster_clock_take_over(struct cluster_clock *clock, struct store *store,
+                            struct edl_error *error)
+{
+    return begin(clock, store, true, false, error);
 }
 
 int cluster_clock_restore(struct cluster_clock *clock, struct store *store, struct edl_error *error)
 {
-    return begin(clock, store, true, error);
+    return begin(clock, store, false, true, error);
 }
 
 void cluster_clock_seal(struct cluster_clock *clock, bool stops, struct turn_records *records)

@@ -17,6 +17,7 @@ struct turn_records;
 struct cluster_clock {
     struct elapsed_clock elapsed;
     char boot_id[ELAPSED_BOOT_ID_SIZE];
+    bool is_shared;               /* schedulers of other machines store it, too */
     struct elapsed_record record; /* what the next commit stores */
     uint64_t stored_us;           /* boot time of the last record that a commit took */
     bool changed;                 /* the wall clock was set since */
@@ -24,6 +25,10 @@ struct cluster_clock {
 
 /* cluster_clock_begin - goes on from what the store has; clock_instant reads it from then on */
 int cluster_clock_begin(struct cluster_clock *clock, struct store *store, struct edl_error *error);
+
+/* cluster_clock_take_over - the same from what another machine may have stored */
+int cluster_clock_take_over(struct cluster_clock *clock, struct store *store,
+                            struct edl_error *error);
 
 /* cluster_clock_restore - the same for a backup: time went on since by the wall clock, however long
  * that is */

@@ -22,15 +22,16 @@ static bool is_same_boot(const struct elapsed_record *stored, const struct clock
            now->boot_us >= stored->boot_us;
 }
 
-/* gap_us - since it was stored; another boot takes no less time than it lasts by now */
+/* gap_us - since it was stored. Another boot of the same machine takes no less time than it lasts
+ * by now; a machine that stands by for one that fails has been up for any time */
 static uint64_t gap_us(const struct elapsed_record *stored, const struct clock_reading *now)
 {
-    uint64_t shown_us =
-        now->real_us > stored->real_us ? now->real_us - stored->real_us : now->boot_us;
+    uint64_t least_us = now->is_shared ? 0 : now->boot_us;
+    uint64_t shown_us = now->real_us - MIN_OF(now->real_us, stored->real_us);
 
     if (is_same_boot(stored, now))
         return now->boot_us - stored->boot_us;
-    return MIN_OF(MAX_OF(shown_us, now->boot_us), ELAPSED_GAP_MAX_US);
+    return MIN_OF(MAX_OF(shown_us, least_us), ELAPSED_GAP_MAX_US);
 }
 
 int64_t elapsed_clock_begin(struct elapsed_clock *clock, const struct elapsed_record *stored,

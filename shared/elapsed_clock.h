@@ -4,7 +4,8 @@
  * It begins as the wall clock and is counted on by the boot-time clock. What is stored of it lets
  * the next run go on: in the same boot exactly; after a boot, of which the machine knows nothing
  * but its wall clock, by the difference of that, a day at most. So nothing grows older than a day
- * because of a clock that is wrong. It never goes back.
+ * because of a clock that is wrong. It never goes back. A machine that takes
+ * over from another one goes on in the same way.
  *
  * The offsets of the wall clock are kept as steps, so that people read what it showed. A step that
  * is taken back within a day is forgotten: the clock was wrong meanwhile.
@@ -28,6 +29,7 @@ struct clock_reading {
     const char *boot_id; /* borrowed; ELAPSED_BOOT_UNKNOWN: each run counts as another boot */
     uint64_t boot_us;    /* CLOCK_BOOTTIME */
     uint64_t real_us;    /* CLOCK_REALTIME */
+    bool is_shared;      /* what is stored may be of another machine */
 };
 
 /* From then on the wall clock was ahead by so much; before the first step it was not. */

@@ -170,7 +170,7 @@ static int load(struct scheduler *scheduler, const struct lead *lead, struct edl
 
     scheduler->store = near;
     if (r == 0)
-        r = cluster_clock_begin(&scheduler->clock, near, error);
+        r = cluster_clock_take_over(&scheduler->clock, near, error);
     if (r == 0)
         r = state_load(scheduler, error);
     if (r == 0)

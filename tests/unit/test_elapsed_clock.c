@@ -232,6 +232,28 @@ TEST(test_a_record_that_makes_no_sense_is_not_taken)
     assert_false(elapsed_record_is_valid(&record));
 }
 
+TEST(test_a_machine_that_was_up_takes_over_without_its_uptime)
+{
+    struct machine leader = machine_new(), other = machine_new();
+    struct elapsed_record record;
+    struct clock_reading now;
+
+    record = record_of(&leader);
+    other.boot_id = "of another machine";
+    other.boot_us = 3 * DAY_US;
+    other.true_us += 2 * USEC_PER_SEC;
+    now = reading_of(&other);
+    now.is_shared = true;
+    assert_true(elapsed_clock_begin(&other.clock, &record, &now) == 0);
+    assert_true(elapsed(&other) == record.elapsed_us + 2 * USEC_PER_SEC);
+    now.real_us = record.real_us - 1; /* its clock is behind: none is counted, none goes back */
+    (void)elapsed_clock_begin(&other.clock, &record, &now);
+    assert_true(elapsed(&other) == record.elapsed_us);
+    now.is_shared = false; /* and a boot of the machine itself took as long as it lasts */
+    (void)elapsed_clock_begin(&other.clock, &record, &now);
+    assert_true(elapsed(&other) == record.elapsed_us + DAY_US);
+}
+
 TEST(test_an_instant_is_of_the_clock_that_is_kept)
 {
     const struct clock_reading now = { .boot_id = "first",
