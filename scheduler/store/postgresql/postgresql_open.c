@@ -217,6 +217,8 @@ int postgresql_open_bytes(const char *url, uint64_t term, struct engine **ret,
                              NULL);
     if (r == 0)
         r = postgresql_pipeline(postgresql);
+    if (r == 0)
+        r = postgresql_prepare_fence(postgresql);
     if (r < 0)
         return told_and_closed(postgresql, "opening it for archives", error);
     postgresql->term = term;
