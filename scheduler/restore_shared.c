@@ -21,8 +21,10 @@
 #include "scheduler/store/sqlite/sqlite_copy.h"
 #include "shared/error.h"
 
-/* Agents refuse a lower term than the highest that they know, and the lost time had terms, too. */
-#define TERM_GOES_ON "UPDATE leader SET term = term + 1000"
+/* Agents refuse a lower term than the highest that they know, and the lost time had terms, too. The
+ * state is here from now on, wherever it was moved to before. */
+#define TERM_GOES_ON                                                                               \
+    "UPDATE leader SET term = term + 1000, moved_wall_us = 0, moved_to = '', led = 1"
 
 static int take_out(const struct scheduler_options *options, const char *path,
                     struct edl_error *error)

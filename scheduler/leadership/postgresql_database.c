@@ -20,6 +20,8 @@ static int open_writer(const char *url, const struct shared_self *self, struct s
     struct store *store = NULL;
     int r = postgresql_open(url, &store, error);
 
+    if (r == 0)
+        r = postgresql_check_here(store, error);
     if (r == 0 && self->authority[0] != '\0')
         r = postgresql_claim(store, self->authority, error);
     if (r == 0)

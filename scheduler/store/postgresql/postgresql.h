@@ -50,6 +50,10 @@ const char *postgresql_warnings(const struct store *store);
  * its pin) from the first call on. -EINVAL: it belongs to another cluster */
 int postgresql_claim(struct store *store, const char *authority, struct edl_error *error);
 
+/* postgresql_check_here - -EINVAL with remedy: the state was moved to another engine, and nobody
+ * leads over what is left here (postgresql_copy.h). postgresql_lead looks again */
+int postgresql_check_here(struct store *store, struct edl_error *error);
+
 /* --- leading --- */
 
 /* postgresql_lead - waits until no other scheduler holds the lock, then begins a term, which is

@@ -6,11 +6,13 @@
 #include "scheduler/store/postgresql/postgresql_copy.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/store/copy/copy.h"
+#include "scheduler/store/copy/copy_line.h"
 #include "scheduler/store/postgresql/postgresql_internal.h"
 #include "scheduler/store/store.h"
 #include "shared/cleanup.h"
@@ -148,11 +150,10 @@ static int start_copy(struct postgresql_engine *postgresql, const char *sql, Exe
     return r;
 }
 
-static int read_table(struct copy_place *place, const struct copy_table *table, copy_line_fn fn,
-                      void *userdata, struct edl_error *error)
+int postgresql_copy_rows(struct copy_place *place, const char *select, copy_line_fn fn,
+                         void *userdata, struct edl_error *error)
 {
     struct postgresql_engine *postgresql = engine_of(place);
-    _cleanup_free_ char *select = copy_select(table, " COLLATE \"C\"");
     size_t size = strlen(select) + 32;
     _cleanup_free_ char *sql = xcalloc(size, 1);
     char *line = NULL;
@@ -169,6 +170,14 @@ static int read_table(struct copy_place *place, const struct copy_table *table, 
     if (results_end(postgresql) < 0 && r == 0)
         return told(place, "reading", error);
     return r;
+}
+
+static int read_table(struct copy_place *place, const struct copy_table *table, copy_line_fn fn,
+                      void *userdata, struct edl_error *error)
+{
+    _cleanup_free_ char *select = copy_select(table, " COLLATE \"C\"");
+
+    return postgresql_copy_rows(place, select, fn, userdata, error);
 }
 
 /* --- writing --- */
@@ -234,6 +243,74 @@ static const struct copy_calls calls = {
     .disconnect = disconnect,
 };
 
+/* --- where the state is --- */
+
+static int take_text(const char *line, size_t size, void *userdata, struct edl_error *error)
+{
+    _cleanup_free_ char *buffer = xcalloc(size + 1, 1);
+    char *ret = userdata;
+    const char *field;
+    size_t at = 0;
+
+    (void)error;
+    if (copy_field_next(line, size, &at, buffer, &field) && field != NULL)
+        (void)snprintf(ret, COPY_MOVED_MAX, "%s", field);
+    return 0;
+}
+
+int postgresql_copy_moved(struct copy_place *place, char ret[COPY_MOVED_MAX],
+                          struct edl_error *error)
+{
+    ret[0] = '\0';
+    return postgresql_copy_rows(place, "SELECT moved_to FROM leader WHERE moved_wall_us > 0",
+                                take_text, ret, error);
+}
+
+/* text_of - an expression for a text, whatever is in it; the caller frees it */
+static char *text_of(const char *text)
+{
+    _cleanup_free_ char *whole = postgresql_whole_text(text);
+    const char *p = whole != NULL ? whole : text;
+    char *sql = NULL;
+    size_t size;
+    FILE *out = open_memstream(&sql, &size);
+
+    if (out == NULL)
+        abort();
+    (void)fputs("convert_from(decode('", out);
+    for (; *p != '\0'; p++)
+        (void)fprintf(out, "%02x", (unsigned)(unsigned char)*p);
+    (void)fputs("', 'hex'), 'UTF8')", out);
+    (void)fclose(out);
+    return sql;
+}
+
+/* The lock was held since before the rows were read. The turn and the term are looked at all the
+ * same: the lock is of one server, and the row goes with the rows. */
+int postgresql_copy_leave(struct copy_place *place, const char *where, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = engine_of(place);
+    _cleanup_free_ char *to = text_of(where);
+    _cleanup_free_ char *sql = NULL;
+    int64_t term = number(place, "SELECT term FROM leader");
+    int64_t turn = number(place, "SELECT turn FROM leader");
+    int r = run(place, "COMMIT", error); /* of what was read */
+
+    if (r < 0)
+        return r;
+    if (asprintf(&sql,
+                 "UPDATE leader SET moved_wall_us = %" PRIu64 ", moved_to = %s, name = '',"
+                 " address = '' WHERE term = %" PRId64 " AND turn = %" PRId64 " RETURNING 1",
+                 clock_read_us(CLOCK_REALTIME), to, term, turn) == -1)
+        abort();
+    if (number(place, sql) == 1)
+        return 0;
+    if (postgresql->kept.code != 0)
+        return told(place, "marking it as moved", error);
+    return edl_error_set(error, -ESTALE, "a scheduler has led over the %s meanwhile",
+                         postgresql->where);
+}
+
 /* --- opening --- */
 
 /* A scheduler that waits to lead ends sessions that hold the lock and stand still. So none may be
@@ -248,7 +325,7 @@ static int be_alone(struct copy_place *place, struct edl_error *error)
     int r;
 
     (void)snprintf(sql, sizeof sql, "SELECT pg_try_advisory_lock(%d)::int", LOCK_LEADER);
-    r = run(place, "SET application_name = 'edl-migrate'", error);
+    r = run(place, "SET application_name = '" POSTGRESQL_MOVER "'", error);
     if (r < 0 || (number(place, sql) == 1 && number(place, others) == 0))
         return r;
     (void)edl_error_set(error, -EEXIST, "a scheduler uses the %s", postgresql->where);

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-struct copy_place;
+#include "scheduler/store/copy/copy.h"
+
 struct edl_error;
 
 /* postgresql_copy_source - one state of all, read only; alone: no scheduler may use the database.
@@ -17,3 +18,16 @@ struct edl_error;
 int postgresql_copy_source(const char *url, bool alone, struct copy_place **ret,
                            struct edl_error *error);
 int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_error *error);
+
+/* postgresql_copy_rows - of a query, in the state of all that a source has */
+int postgresql_copy_rows(struct copy_place *place, const char *select, copy_line_fn fn,
+                         void *userdata, struct edl_error *error);
+
+/* postgresql_copy_leave - of a source that is alone, whose rows were read: the state is `where`
+ * from now on, and no scheduler leads over this database any more (postgresql_check_here). -ESTALE:
+ * one has meanwhile; -ENOTCONN: it may be so or not
+ * postgresql_copy_moved - that `where`; "": the state is here */
+#define COPY_MOVED_MAX 4400
+int postgresql_copy_leave(struct copy_place *place, const char *where, struct edl_error *error);
+int postgresql_copy_moved(struct copy_place *place, char ret[COPY_MOVED_MAX],
+                          struct edl_error *error);

@@ -16,9 +16,10 @@ struct edl_error;
 
 #define CONNECT_LIMIT_US 1000000 /* of one host of several; of a single one */
 #define CONNECT_SINGLE_LIMIT_US 2500000
-#define ANSWER_LIMIT_US 10000000 /* without a byte from the server */
-#define LOCK_LEADER 4711         /* advisory locks of the database: held by the leader, */
-#define LOCK_SCHEMA 4712         /* and while the schema is changed */
+#define ANSWER_LIMIT_US 10000000       /* without a byte from the server */
+#define LOCK_LEADER 4711               /* advisory locks of the database: held by the leader, */
+#define LOCK_SCHEMA 4712               /* and while the schema is changed */
+#define POSTGRESQL_MOVER "edl-migrate" /* the name of a session that copies all of the state */
 
 /* The error of the last call that failed. */
 struct kept_error {

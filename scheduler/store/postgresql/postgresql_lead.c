@@ -19,6 +19,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/rfc3339.h"
 
 #define WAIT_LIMIT_US 2500000 /* without an answer while it waits for the lock, which takes 1 s */
 #define LEADER_SETTINGS                                                                            \
@@ -29,14 +30,16 @@
 #define STRINGIFY(x) #x
 #define TEXT(x) STRINGIFY(x)
 
-/* Sessions that hold the lock, or the row, and stand still in the middle of their messages. */
+/* Sessions that hold the lock, or the row, and stand still in the middle of their messages. Not one
+ * that copies the state out or in: it waits for its own disk now and then. */
 static const char end_frozen[] =
     "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity AS a JOIN pg_locks AS l USING (pid)"
     " WHERE l.locktype = 'advisory' AND l.classid = 0 AND l.objid = " TEXT(
         LOCK_LEADER) " AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname ="
                      " current_database()) AND a.pid <> pg_backend_pid() AND a.wait_event = "
                      "'ClientRead'"
-                     " AND a.state <> 'idle' AND a.state_change < now() - interval '1500 "
+                     " AND a.application_name <> '" POSTGRESQL_MOVER
+                     "' AND a.state <> 'idle' AND a.state_change < now() - interval '1500 "
                      "milliseconds'";
 
 static int take_lock(struct postgresql_engine *postgresql, const atomic_bool *give_up)
@@ -54,12 +57,52 @@ static int take_lock(struct postgresql_engine *postgresql, const atomic_bool *gi
     return r;
 }
 
+/* fail_moved - the state of this database went to another engine: 0 when it did not */
+static int fail_moved(struct postgresql_engine *postgresql)
+{
+    static const char of_mark[] =
+        "SELECT moved_wall_us, moved_to FROM leader WHERE moved_wall_us > 0";
+    PGresult *result = NULL;
+    char since[RFC3339_MAX];
+    int r = postgresql_ask(postgresql, of_mark, 0, NULL, &result);
+
+    if (r == 0 && libpq.PQntuples(result) > 0) {
+        uint64_t moved_us = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
+
+        r = postgresql_fail(postgresql, -EINVAL, "its state was moved to %.200s at %s",
+                            libpq.PQgetvalue(result, 0, 1), rfc3339_format(moved_us, since));
+        postgresql->kept.remedy =
+            "the scheduler there goes on, without `store`; or bring the state back from there: edl"
+            " admin migrate --to postgresql://...; or go on here with the rows of then: edl admin"
+            " begin-epoch";
+    }
+    libpq.PQclear(result);
+    return r;
+}
+
+int postgresql_check_here(struct store *store, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
+
+    return fail_moved(postgresql) < 0
+               ? postgresql_told(postgresql, "looking where the state is", error)
+               : 0;
+}
+
+/* fail_no_row - the row of the leader did not take a term */
+static int fail_no_row(struct postgresql_engine *postgresql)
+{
+    int r = fail_moved(postgresql);
+
+    return r < 0 ? r : postgresql_fail(postgresql, EDL_ECORRUPT, "table leader has no row");
+}
+
 static int begin_term(struct postgresql_engine *postgresql, const char *name, const char *address,
                       uint64_t least_term, uint64_t *ret)
 {
     static const char next_term[] =
         "UPDATE leader SET term = greatest(term + 1, $4::bigint), name = $1, address = $2,"
-        " since_wall_us = $3 WHERE id = 1 RETURNING term";
+        " since_wall_us = $3, led = 1 WHERE id = 1 AND moved_wall_us = 0 RETURNING term";
     char since[32], least[32];
     const char *values[] = { name, address, since, least };
     PGresult *result = NULL;
@@ -71,7 +114,7 @@ static int begin_term(struct postgresql_engine *postgresql, const char *name, co
     if (r == 0 && libpq.PQntuples(result) == 1)
         *ret = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
     else if (r == 0)
-        r = postgresql_fail(postgresql, EDL_ECORRUPT, "table leader has no row");
+        r = fail_no_row(postgresql);
     libpq.PQclear(result);
     return r;
 }
