@@ -184,11 +184,16 @@ static int64_t count(struct copy_place *place, const char *table)
 
 #define MADE_US "SELECT applied_us FROM schema_migration ORDER BY version LIMIT 1"
 
+bool copy_same_cluster(struct copy_place *a, struct copy_place *b)
+{
+    return a->calls->number(a, MADE_US) == b->calls->number(b, MADE_US);
+}
+
 static int say_not_empty(struct copy_place *from, struct copy_place *to,
                          const struct copy_wishes *wishes, struct edl_error *error)
 {
     int64_t jobs = count(to, "job"), nodes = count(to, "node");
-    bool same = from->calls->number(from, MADE_US) == to->calls->number(to, MADE_US);
+    bool same = copy_same_cluster(from, to);
 
     (void)edl_error_set(error, -EEXIST,
                         "%s holds %s cluster already; jobs: %" PRId64 ", nodes: %" PRId64,
@@ -355,6 +360,8 @@ static int copy_tables(struct copy_place *from, struct copy_place *to,
         r = check_table(to, &schema->tables[i], wishes, &ret->tables[i], error);
     if (r == 0 && wishes->also != NULL)
         r = to->calls->run(to, wishes->also, error);
+    if (r == 0 && wishes->behind != NULL)
+        r = wishes->behind(from, to, wishes->behind_what, error);
     ret->mended = from->mended;
     return r == 0 ? to->calls->commit(to, error) : r;
 }

@@ -97,8 +97,12 @@ struct copy_sum {
 void copy_sum_done(struct copy_sum *sum);
 
 struct copy_wishes {
-    bool replace;      /* the rows that the target has go; else it has to have none */
-    const char *also;  /* a statement of the same transaction; NULL: none */
+    bool replace;     /* the rows that the target has go; else it has to have none */
+    const char *also; /* a statement of the same transaction; NULL: none */
+    /* the last step before the commit, for what is in no table of both; NULL: there is none */
+    int (*behind)(struct copy_place *from, struct copy_place *to, void *what,
+                  struct edl_error *error);
+    void *behind_what;
     const char *where; /* name of the target, for errors */
     const char *clear; /* a remedy: how to have an empty one */
     /* now and then; doing: "copied" or "compared"; all: of this table. NULL: nobody wants to know
@@ -109,6 +113,9 @@ struct copy_wishes {
     const atomic_bool
         *give_up; /* looked at now and then: -ECANCELED. NULL: it is done to the end */
 };
+
+/* copy_same_cluster - whether both were made as one database */
+bool copy_same_cluster(struct copy_place *a, struct copy_place *b);
 
 /* copy_all - every row; committed when it returns 0, and else the target is as it was
  * Errors: -EEXIST the target is not empty, -EINVAL another schema, EDL_ECORRUPT the rows
