@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* migrate.c - the state goes from one engine to the other
  *
- *   edl.db --copy--> PostgreSQL --committed--> (mark "moved": edl.db is of the past)
- *   PostgreSQL --copy--> edl.db.new --synced--> an edl.db of the past aside, new in place --> (no
- * mark)
+ *   edl.db, workspaces/ --copy--> PostgreSQL --committed--> (mark "moved": edl.db is of the past)
+ *   PostgreSQL --copy--> edl.db.new, workspaces/ --synced--> (mark of the leader's row: its rows
+ * are of the past) --> an edl.db of the past aside, new in place --> (no mark "moved")
  *
- * The mark keeps a scheduler whose configuration forgets the other engine from going on with the
- * state of then. Both orders may be broken off anywhere and done again. */
+ * A mark keeps a scheduler whose configuration names the former engine from going on with the state
+ * of then. Both orders may be broken off anywhere and done again: rows that are of the past, or
+ * that nobody has led over since they were copied, may be replaced. */
 #include "scheduler/migrate.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 #include "scheduler/state.h"
 #include "scheduler/store/postgresql/postgresql_copy.h"
 #include "scheduler/store/sqlite/sqlite_copy.h"
+#include "scheduler/workspaces/workspace_move.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
 #include "shared/error.h"
@@ -36,11 +39,13 @@
 #define TERM_FILE "term"
 #define DATABASE "edl.db"
 #define COPY "edl.db.new"
+#define ARCHIVES "workspaces"
 #define TO_SQLITE "sqlite:"
 
 void migrated_clear(struct migrated *migrated)
 {
     copy_sum_done(&migrated->sum);
+    workspace_moved_done(&migrated->archives);
 }
 
 /* --- the account --- */
@@ -161,16 +166,42 @@ static int copy(struct copy_place *from, struct copy_place *to, struct copy_wish
     return r;
 }
 
+/* Rows of the past, or of a move that was broken off behind its commit. */
+static bool may_replace(struct copy_place *from, struct copy_place *to)
+{
+    return copy_same_cluster(from, to) &&
+           to->calls->number(to, "SELECT CASE WHEN moved_wall_us > 0 OR led = 0 THEN 1 ELSE 0 END"
+                                 " FROM leader") == 1;
+}
+
+static int copy_in(struct copy_place *from, struct copy_place *to, struct copy_wishes *wishes,
+                   struct workspace_move *archives, struct migrated *ret, struct edl_error *error)
+{
+    int r;
+
+    wishes->replace = ret->replaced = may_replace(from, to);
+    wishes->behind = workspace_move_in;
+    wishes->behind_what = archives;
+    archives->wishes = wishes;
+    r = copy(from, to, wishes, ret, error);
+    ret->archives = archives->moved;
+    return r;
+}
+
 static int to_postgresql(const struct scheduler_options *options, struct copy_wishes *wishes,
                          struct migrated *ret, struct edl_error *error)
 {
     struct copy_place *from = NULL, *to = NULL;
-    char also[80];
+    char also[200], folder[STATE_PATH_MAX];
+    struct workspace_move archives = { .folder = folder };
     int r;
 
-    (void)snprintf(also, sizeof also, "UPDATE leader SET term = greatest(term, %" PRIu64 ")",
+    (void)snprintf(also, sizeof also,
+                   "UPDATE leader SET term = greatest(term, %" PRIu64 "), moved_wall_us = 0,"
+                   " moved_to = '', led = 0, name = '', address = ''",
                    read_term(options));
     wishes->also = also;
+    state_path(options, ARCHIVES, folder);
     state_path(options, DATABASE, ret->from);
     store_url_without_password(options->migrate_to, ret->to);
     (void)snprintf(ret->conf, sizeof ret->conf, "store: %s", ret->to);
@@ -182,7 +213,7 @@ static int to_postgresql(const struct scheduler_options *options, struct copy_wi
     if (r == 0)
         r = postgresql_copy_target(options->migrate_to, &to, error);
     if (r == 0)
-        r = copy(from, to, wishes, ret, error);
+        r = copy_in(from, to, wishes, &archives, ret, error);
     if (r == 0)
         r = set_mark(options, ret->to, error);
     (void)copy_close(to);
@@ -235,29 +266,101 @@ static int check_target(const struct scheduler_options *options, struct edl_erro
     return edl_error_remedy(error, "give another folder, or move it: mv %s %s.aside", path, path);
 }
 
+static int sync_copy(const char *path, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd == -1 || fsync(fd) == -1)
+        return edl_error_errno(error, -errno, "syncing %s", path);
+    return name_sync(path, error);
+}
+
 static int place(const struct scheduler_options *options, struct migrated *ret,
                  struct edl_error *error)
 {
-    char new_path[STATE_PATH_MAX], path[STATE_PATH_MAX];
-    _cleanup_close_ int fd = -1;
-    int r;
+    char path[STATE_PATH_MAX];
+    int r = set_aside(options, ret, error);
 
-    state_path(options, COPY, new_path);
     state_path(options, DATABASE, path);
-    fd = open(new_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd == -1 || fsync(fd) == -1)
-        return edl_error_errno(error, -errno, "syncing %s", new_path);
-    r = set_aside(options, ret, error);
     if (r == 0)
         r = move(options, COPY, path, error);
     return r == 0 ? clear_mark(options, error) : r;
 }
 
+/* name_target - a folder of this machine, the same whichever way it is typed */
+static int name_target(const struct scheduler_options *options, char *ret, size_t size,
+                       struct edl_error *error)
+{
+    _cleanup_free_ char *folder = realpath(options->state_dir, NULL);
+    char host[HOST_NAME_MAX + 1] = "";
+
+    if (folder == NULL)
+        return edl_error_errno(error, -errno, "looking at %s", options->state_dir);
+    (void)gethostname(host, sizeof host - 1);
+    (void)snprintf(ret, size, TO_SQLITE "%s on %s", folder, host);
+    return 0;
+}
+
+/* Of the past, unless it is this very move that was broken off behind its mark. */
+static int check_source(struct copy_place *from, const char *target, struct edl_error *error)
+{
+    char moved[COPY_MOVED_MAX];
+    int r = postgresql_copy_moved(from, moved, error);
+
+    if (r < 0 || moved[0] == '\0' || streq(moved, target))
+        return r;
+    (void)edl_error_set(error, -EINVAL, "the state was moved from there to %.300s", moved);
+    return edl_error_remedy(error, "take it from there; or go on with the rows of then: edl admin"
+                                   " begin-epoch");
+}
+
+/* copy_out - into a new file and the folder of archives: all of it on disk when it returns */
+static int copy_out(const struct scheduler_options *options, struct copy_place *from,
+                    struct copy_wishes *wishes, struct migrated *ret, struct edl_error *error)
+{
+    char path[STATE_PATH_MAX], folder[STATE_PATH_MAX];
+    struct workspace_move archives = { .folder = folder, .wishes = wishes };
+    struct copy_place *to = NULL;
+    int r;
+
+    state_path(options, COPY, path);
+    state_path(options, ARCHIVES, folder);
+    r = workspace_move_check_room(from, &archives, error);
+    if (r == 0)
+        r = sqlite_copy_target(path, &to, error);
+    if (r == 0)
+        r = copy(from, to, wishes, ret, error);
+    (void)copy_close(to);
+    if (r == 0)
+        r = sync_copy(path, error);
+    if (r == 0)
+        r = write_term(options, from, error);
+    if (r == 0)
+        r = workspace_move_out(from, &archives, error);
+    ret->archives = archives.moved;
+    return r;
+}
+
+/* leave_and_place - from the mark on nobody leads over the database, and this is not gone back on
+ */
+static int leave_and_place(const struct scheduler_options *options, struct copy_place *from,
+                           const char *target, struct migrated *ret, struct edl_error *error)
+{
+    int r = postgresql_copy_leave(from, target, error);
+
+    if (r == 0)
+        r = place(options, ret, error);
+    if (r < 0)
+        (void)edl_error_remedy(error, "type the same again: the database may have been left"
+                                      " already, and no scheduler leads over it then");
+    return r;
+}
+
 static int to_sqlite(const struct scheduler_options *options, struct copy_wishes *wishes,
                      struct migrated *ret, struct edl_error *error)
 {
-    struct copy_place *from = NULL, *to = NULL;
-    char path[STATE_PATH_MAX];
+    char path[STATE_PATH_MAX], target[COPY_MOVED_MAX];
+    struct copy_place *from = NULL;
     int r = check_target(options, error);
 
     store_url_without_password(options->store, ret->from);
@@ -267,17 +370,16 @@ static int to_sqlite(const struct scheduler_options *options, struct copy_wishes
     (void)unlink(path); /* of one that was broken off */
     wishes->clear = "give another folder";
     if (r == 0)
+        r = name_target(options, target, sizeof target, error);
+    if (r == 0)
         r = postgresql_copy_source(options->store, true, &from, error);
     if (r == 0)
-        r = sqlite_copy_target(path, &to, error);
+        r = check_source(from, target, error);
     if (r == 0)
-        r = copy(from, to, wishes, ret, error);
+        r = copy_out(options, from, wishes, ret, error);
     if (r == 0)
-        r = write_term(options, from, error);
-    (void)copy_close(to);
+        r = leave_and_place(options, from, target, ret, error);
     (void)copy_close(from);
-    if (r == 0)
-        r = place(options, ret, error);
     if (r < 0)
         (void)unlink(path);
     return r;

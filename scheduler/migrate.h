@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* migrate.h - the state goes from one engine to the other (edl-scheduler --migrate)
  *
- * Every table as a whole, so numbers, epochs, tokens and rights stay the same. The source is
- * read and never changed; the target has all of it or nothing.
+ * Every table as a whole, so numbers, epochs, tokens and rights stay the same, and the archives of
+ * workspaces. The rows of the source are never changed, but it is marked: nobody goes on with them.
+ * The target has all of it or nothing.
  *
  * Tests: tests/integration/272-migrate.sh. */
 #pragma once
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 #include "scheduler/store/copy/copy.h"
+#include "scheduler/workspaces/workspace_move.h"
 
 struct edl_error;
 struct scheduler_options;
@@ -20,6 +22,8 @@ struct migrated {
     char aside[4096];          /* a database that the target had of an earlier time; "": none */
     int64_t jobs, nodes;
     struct copy_sum sum;
+    struct workspace_moved archives;
+    bool replaced; /* the target had rows of the past */
     uint64_t took_us;
 };
 

@@ -47,11 +47,31 @@ static void print_json(const struct migrated *migrated)
                        "mended", (json_int_t)migrated->sum.mended, "seconds",
                        (double)migrated->took_us / (double)USEC_PER_SEC, "conf", migrated->conf,
                        "tables", tables);
+    (void)json_object_set_new(object, "archives", json_integer((json_int_t)migrated->archives.n));
+    (void)json_object_set_new(object, "archive_bytes",
+                              json_integer((json_int_t)migrated->archives.bytes));
+    (void)json_object_set_new(object, "archives_damaged",
+                              json_integer((json_int_t)migrated->archives.n_damaged));
+    (void)json_object_set_new(object, "replaced", json_boolean(migrated->replaced));
     if (migrated->aside[0] != '\0')
         (void)json_object_set_new(object, "aside", json_string(migrated->aside));
     (void)json_dumpf(object, stdout, JSON_INDENT(2));
     (void)putchar('\n');
     json_decref(object);
+}
+
+/* On stderr, with --json as well: somebody has to do something. */
+static void warn(const struct workspace_moved *archives)
+{
+    if (archives->n_damaged > 0)
+        (void)fprintf(stderr,
+                      "archives of workspaces that are damaged where they were, and stayed there:"
+                      " %" PRIu64 "; their owners send them again\n%s",
+                      archives->n_damaged, archives->damaged);
+    if (archives->without_people)
+        (void)fprintf(stderr,
+                      "the folder of archives keeps no extended attributes: until their jobs run"
+                      " nobody knows whose archives they are, and their owners send them again\n");
 }
 
 static void print(const struct scheduler_options *options, const struct migrated *migrated)
@@ -65,6 +85,13 @@ static void print(const struct scheduler_options *options, const struct migrated
                  migrated->jobs, PLURAL(migrated->jobs), migrated->nodes, PLURAL(migrated->nodes),
                  migrated->sum.rows, PLURAL(migrated->sum.rows),
                  (double)migrated->took_us / (double)USEC_PER_SEC, migrated->from, migrated->to);
+    if (migrated->archives.n > 0)
+        (void)printf("%" PRIu64
+                     " archive%s of workspaces, %.1f MiB, with the digests that name them\n",
+                     migrated->archives.n, PLURAL(migrated->archives.n),
+                     (double)migrated->archives.bytes / (1 << 20));
+    if (migrated->replaced)
+        (void)printf("the rows that %s had were of the past: they are replaced\n", migrated->to);
     if (migrated->sum.mended > 0)
         (void)printf("texts that were not UTF-8: %" PRIu64
                      "; U+FFFD stands for their wrong bytes\n",
@@ -92,6 +119,8 @@ int migrate_command(const struct scheduler_options *options)
         print_json(&migrated);
     else
         print(options, &migrated);
+    if (r == 0)
+        warn(&migrated.archives);
     migrated_clear(&migrated);
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

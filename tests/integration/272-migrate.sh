@@ -102,6 +102,7 @@ if timeout 60 edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 
 grep -q "was moved to postgresql://" "$work/err" || fail "$(cat "$work/err")"
 refused 'was moved to' "write \`store: " --to "$url"
 mv "$state/moved" "$work/moved"
+postgresql_sql a edl 'UPDATE leader SET led = 1' >/dev/null # a scheduler has
 refused 'holds this cluster already' createdb --to "$url"
 sqlite3 "$state/edl.db" 'UPDATE schema_migration SET applied_us = 1 WHERE version = 1'
 refused 'holds another cluster already' createdb --to "$url"
