@@ -101,7 +101,6 @@ static int read_events(struct events_reader *reader)
     while (more) {
         int status = events_step(reader, &more);
         uint64_t now_us = clock_read_us(CLOCK_BOOTTIME);
-        struct edl_error error = { 0 };
 
         if (status == STATUS_OK) {
             heard_us = now_us;
@@ -109,11 +108,8 @@ static int read_events(struct events_reader *reader)
         }
         if (status != STATUS_NO_SERVER)
             return status;
-        if (!reader->follow || heard_us == 0 || now_us - heard_us > OUTAGE_MAX_US) {
-            (void)edl_error_set(&error, EDL_EUNREACHABLE, "the server at %s cannot be reached",
-                                reader->server.base);
-            return report_error(&error);
-        }
+        if (!reader->follow || heard_us == 0 || now_us - heard_us > OUTAGE_MAX_US)
+            return server_report_away(&reader->server);
         (void)poll(NULL, 0, RETRY_MS);
     }
     return STATUS_OK;

@@ -353,15 +353,6 @@ static int read_all(struct reader *reader, const json_t *told)
     return status;
 }
 
-static int tell_no_server(const struct server *server)
-{
-    struct edl_error error = { 0 };
-
-    (void)edl_error_set(&error, EDL_EUNREACHABLE, "the server at %s cannot be reached",
-                        server->base);
-    return report_error(&error);
-}
-
 static int read_into(struct server *server, const struct log_request *request,
                      struct log_output *output, const json_t *told)
 {
@@ -395,7 +386,7 @@ static int read_into(struct server *server, const struct log_request *request,
     free(reader.sources);
     free(reader.cursor);
     if (status == STATUS_NO_SERVER)
-        return tell_no_server(server);
+        return server_report_away(server);
     return status == STATUS_OK ? last : status;
 }
 

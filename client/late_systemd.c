@@ -26,6 +26,11 @@ int sd_event_loop(sd_event *e)
     return LATE(systemd, sd_event_loop)(e);
 }
 
+int sd_event_run(sd_event *e, uint64_t usec)
+{
+    return LATE(systemd, sd_event_run)(e, usec);
+}
+
 int sd_event_exit(sd_event *e, int code)
 {
     return LATE(systemd, sd_event_exit)(e, code);

@@ -39,10 +39,26 @@ static void tell(const char *before, const char *text)
     (void)fprintf(stderr, "%s%s\n", before, shown);
 }
 
+/* tell_lines - each masked by itself */
+static void tell_lines(const char *each)
+{
+    _cleanup_free_ char *copy = each != NULL ? xstrdup(each) : NULL;
+    char *rest = copy, *line;
+
+    while ((line = strsep(&rest, "\n")) != NULL)
+        tell("  ", line);
+}
+
 int report_error(const struct edl_error *error)
+{
+    return report_error_each(error, NULL);
+}
+
+int report_error_each(const struct edl_error *error, const char *each)
 {
     (void)fflush(stdout); /* in the order in which things happened */
     tell("edl: ", error->text);
+    tell_lines(each);
     if (error->pointer[0] != '\0')
         tell("  ", error->pointer);
     if (error->remedy[0] != '\0')
@@ -87,7 +103,7 @@ int report_answer_on(const struct http_answer *answer, const char *file)
     if (answer->failure != 0) {
         if (error.remedy[0] == '\0')
             (void)edl_error_remedy(&error, "is the server running?");
-        (void)report_error(&error);
+        (void)report_error_each(&error, answer->each);
         return STATUS_NO_SERVER;
     }
 
@@ -99,6 +115,7 @@ int report_answer_on(const struct http_answer *answer, const char *file)
 
     (void)fflush(stdout);
     tell(before, detail != NULL ? detail : error.text);
+    tell_lines(answer->each);
     json_array_foreach(errors, i, entry)
     {
         const char *pointer = member(entry, "pointer");

@@ -9,6 +9,9 @@ struct http_answer;
  */
 int report_error(const struct edl_error *error);
 
+/* report_error_each - the same with lines of their own behind the text; NULL: none */
+int report_error_each(const struct edl_error *error, const char *each);
+
 /* report_answer - as report_error for an answer that is not a success; every entry of errors[] is
  * printed */
 int report_answer(const struct http_answer *answer);

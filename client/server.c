@@ -17,6 +17,7 @@
 #include "client/json_mask.h"
 #include "client/report.h"
 #include "client/server_advice.h"
+#include "client/server_calls.h"
 #include "client/server_several.h"
 #include "client/text.h"
 #include "client/verb.h"
@@ -27,6 +28,8 @@
 
 #define EVENT_WAIT_MAX_S 20 /* well below the 30 s at which the scheduler ends a long poll */
 #define RETRY_MS 500
+#define NONE_REACHED "no scheduler can be reached at any of these addresses"
+#define NONE_REMEDY "start one of them, or name another one: --server URL[,URL]"
 #define RETRY_AFTER_MAX_S 10U
 #define BUSY 429 /* with Retry-After: the caller has more waiting than its share */
 #define RETRY_FOR_US (30 * USEC_PER_SEC) /* a scheduler is back within seconds */
@@ -72,6 +75,8 @@ void server_clear(struct server *server)
     if (server->http != NULL)
         (void)http_client_free(server->http);
     free(server->base);
+    server_several_fault(server, NULL);
+    (void)server_calls_free(server->calls);
     server_list_clear(&server->servers);
     free(server->token);
     free(server->ca);
@@ -102,20 +107,59 @@ static bool is_worth_a_retry(const struct http_answer *answer, bool is_read, boo
     return answer->sent || (broke_before && answer->failure == EDL_EUNREACHABLE);
 }
 
-/* At another address at once, where there are several: unless it may have been done, and would be
- * done twice, or a part of the answer is out. */
-static void call_each(struct server *server, struct http_call *call, bool may_again,
-                      struct server_round *round, struct http_answer *ret_answer)
+static bool is_of_use(const struct http_answer *answer)
 {
-    for (;;) {
+    return answer->failure == 0 && answer->status != 503;
+}
+
+static void call_one(struct server *server, const struct http_call *call, bool may_again,
+                     struct http_answer *ret_answer)
+{
+    if (server->servers.n < 2) {
         (void)http_client_call(server->http, call, ret_answer);
-        if (((!may_again || call->save != NULL) && ret_answer->failure != 0 && ret_answer->sent) ||
-            !server_several_next(server, ret_answer, round))
-            break;
-        http_answer_clear(ret_answer);
+        return;
     }
-    if (ret_answer->failure == 0 && ret_answer->status != 503)
+    server_calls_make(server, call, may_again, ret_answer);
+    if (!is_of_use(ret_answer))
+        server_several_fault(server, ret_answer);
+}
+
+/* At another address at once, where there are several: unless it may have been done, and would be
+ * done twice, or a part of the answer is out. Who says that it does not lead counts for more than
+ * who says nothing: a leader is waited for then, whoever was asked last. */
+static void call_each(struct server *server, const struct http_call *call, bool may_again,
+                      struct http_answer *ret_answer)
+{
+    struct server_round round = { 0 };
+    struct http_answer waits = { 0 };
+    size_t waits_at = 0;
+
+    server_several_fault(server, NULL);
+    for (;;) {
+        size_t at;
+
+        call_one(server, call, may_again, ret_answer);
+        at = server->current; /* the call may have moved */
+        if (((!may_again || call->save != NULL) && ret_answer->failure != 0 && ret_answer->sent) ||
+            !server_several_next(server, ret_answer, &round))
+            break;
+        if (ret_answer->failure == 0) {
+            http_answer_clear(&waits);
+            waits = *ret_answer;
+            waits_at = at;
+        } else {
+            http_answer_clear(ret_answer);
+        }
+    }
+    if (is_of_use(ret_answer))
         server_several_heard(server);
+    if (waits.status == 0 || ret_answer->failure == 0 || ret_answer->sent) {
+        http_answer_clear(&waits);
+        return;
+    }
+    http_answer_clear(ret_answer);
+    *ret_answer = waits;
+    (void)server_several_turn(server, waits_at);
 }
 
 /* What changes something is asked for with a key: the server does it once, however often it is
@@ -138,8 +182,8 @@ static void call_until_heard(struct server *server, struct http_call *call,
     assert(call->headers[at] == NULL); /* no verb has as many */
     if (header != NULL)
         call->headers[at] = header;
-    for (struct server_round round = { 0 };; round = (struct server_round){ 0 }) {
-        call_each(server, call, may_again, &round, ret_answer);
+    for (;;) {
+        call_each(server, call, may_again, ret_answer);
         if (!may_again || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
             break;
         if (end_us == 0) {
@@ -160,10 +204,24 @@ static void call_until_heard(struct server *server, struct http_call *call,
         call->headers[at] = NULL;
 }
 
+/* tell_each - of several servers: a failure is that of all, a refusal that of one */
+static void tell_each(const struct server *server, struct http_answer *answer)
+{
+    if (server->servers.n < 2 || is_of_use(answer))
+        return;
+    answer->each =
+        server_several_faults(server, answer->failure != 0 ? server->servers.n : server->current);
+    if (answer->failure == 0)
+        return;
+    (void)snprintf(answer->text, sizeof answer->text, NONE_REACHED);
+    (void)snprintf(answer->remedy, sizeof answer->remedy, NONE_REMEDY);
+}
+
 int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer)
 {
     call->bearer_token = server->token;
     call_until_heard(server, call, ret_answer);
+    tell_each(server, ret_answer);
     if (ret_answer->failure != 0) {
         server_advise(server->base, ret_answer);
         return STATUS_NO_SERVER;
@@ -171,6 +229,21 @@ int server_call(struct server *server, struct http_call *call, struct http_answe
     if (!server->verbatim || ret_answer->status >= 400)
         json_mask(ret_answer->json);
     return ret_answer->status < 400 ? STATUS_OK : STATUS_FAILED;
+}
+
+int server_report_away(const struct server *server)
+{
+    _cleanup_free_ char *each = server_several_faults(server, server->servers.n);
+    struct edl_error error = { 0 };
+
+    if (server->servers.n < 2)
+        (void)edl_error_set(&error, EDL_EUNREACHABLE, "the server at %s cannot be reached",
+                            server->base);
+    else
+        (void)edl_error_set(&error, EDL_EUNREACHABLE, NONE_REACHED);
+    if (server->servers.n >= 2)
+        (void)edl_error_remedy(&error, NONE_REMEDY);
+    return report_error_each(&error, each);
 }
 
 int server_request(struct server *server, const char *method, const char *path, const json_t *body,

@@ -11,11 +11,14 @@
 
 struct common_options;
 struct edl_error;
+struct server_calls;
 
 struct server {
     char *base;                 /* "http://host:port" or "unix:/path", owned: whom it calls */
     struct server_list servers; /* all addresses that were given; n 0: base alone */
     size_t current, kept;       /* of those: base; the one that answered last, as it is on disk */
+    char *faults[SERVERS_MAX];  /* of those: why it was of no use; NULL: nothing is known. Owned */
+    struct server_calls *calls; /* to several, owned; NULL: none was made */
     char *token;                /* NULL: none found, owned */
     char *ca;          /* file with the authority of an https server; NULL: the system's, owned */
     char *virtual_env; /* of Python, that the running `edl dev` was started in and its jobs see;
@@ -58,6 +61,10 @@ void server_clear(struct server *server);
  * connection breaks or the server asks to try again: it is done once. The key is a new one, unless
  * the call's first header is one. */
 int server_call(struct server *server, struct http_call *call, struct http_answer *ret_answer);
+
+/* server_report_away - prints that the server was not reached, and of several each with its fault;
+ * returns STATUS_NO_SERVER */
+int server_report_away(const struct server *server);
 
 /* server_request - one JSON call; prints the failure. *ret (may be NULL): new reference on
  * STATUS_OK, never NULL */

@@ -157,7 +157,7 @@ bool server_several_covers(const char *given, const struct server *server)
     return covers;
 }
 
-static bool turn_to(struct server *server, size_t at)
+bool server_several_turn(struct server *server, size_t at)
 {
     struct http_client *http;
 
@@ -193,15 +193,49 @@ bool server_several_next(struct server *server, const struct http_answer *answer
     leader = answer->failure == 0 ? named(server, answer) : n;
     if (leader < n && leader != server->current && round->named < NAMED_MOST) {
         round->named++;
-        return turn_to(server, leader);
+        return server_several_turn(server, leader);
     }
     for (size_t i = 1; i < n; i++) {
         size_t at = (server->current + i) % n;
 
         if ((round->tried & 1U << at) == 0)
-            return turn_to(server, at);
+            return server_several_turn(server, at);
     }
     return false;
+}
+
+void server_several_fault(struct server *server, const struct http_answer *answer)
+{
+    struct edl_error error = { 0 };
+
+    if (answer == NULL) {
+        for (size_t i = 0; i < server->servers.n; i++)
+            free(TAKE_PTR(server->faults[i]));
+        return;
+    }
+    (void)http_answer_error(answer, &error);
+    free(server->faults[server->current]);
+    server->faults[server->current] =
+        text_format("%s%s%s%s%s", answer->failure == 0 ? server->base : "",
+                    answer->failure == 0 ? ": " : "", error.text,
+                    error.remedy[0] != '\0' ? "; try: " : "", error.remedy);
+}
+
+char *server_several_faults(const struct server *server, size_t but)
+{
+    char *lines = NULL;
+
+    for (size_t i = 0; i < server->servers.n; i++) {
+        char *longer;
+
+        if (i == but || server->faults[i] == NULL)
+            continue;
+        longer = text_format("%s%s%s", lines != NULL ? lines : "", lines != NULL ? "\n" : "",
+                             server->faults[i]);
+        free(lines);
+        lines = longer;
+    }
+    return lines;
 }
 
 void server_several_heard(struct server *server)

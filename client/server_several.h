@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct edl_error;
 struct http_answer;
@@ -29,6 +30,17 @@ bool server_several_covers(const char *given, const struct server *server);
  * twice. False: it is to be told, or waited for */
 bool server_several_next(struct server *server, const struct http_answer *answer,
                          struct server_round *round);
+
+/* server_several_turn - base is this one of the addresses from now on; false: it cannot be called
+ */
+bool server_several_turn(struct server *server, size_t at);
+
+/* server_several_fault - who was called last answered nothing, or does not lead: why is kept until
+ * the next round begins (answer NULL)
+ * server_several_faults - the fault of each address but one (n: of all), a line each; the caller's,
+ * NULL for none */
+void server_several_fault(struct server *server, const struct http_answer *answer);
+char *server_several_faults(const struct server *server, size_t but);
 
 /* server_several_heard - the one that was called last answered as a leader does */
 void server_several_heard(struct server *server);

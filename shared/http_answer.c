@@ -15,6 +15,7 @@ void http_answer_clear(struct http_answer *answer)
 {
     json_decref(answer->json);
     free(answer->body);
+    free(answer->each);
     *answer = (struct http_answer){ 0 };
 }
 

@@ -32,6 +32,8 @@ struct http_answer {
     char local[HTTP_ADDRESS_MAX]; /* of this machine in the connection; "": a Unix socket */
     char text[256];               /* transport failure in words */
     char remedy[160];             /* what to do about it, "" when nothing can be said */
+    char *each; /* of a call to one of several servers: the fault of each other one, in lines, for
+                   people; NULL: there is none to tell */
 };
 
 struct http_call {

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +36,16 @@
     "Connection: close\r\n\r\n"
 #define HALF "HTTP/1.1 201 Created\r\nContent-Type: appl"
 #define BROKEN "" /* the connection ends without a word */
+#define HEALTH(size, words)                                                                        \
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " size                   \
+    "\r\nConnection: close\r\n\r\n{\"status\":\"ok\",\"role\":" words "}"
+#define STANDS_BY HEALTH("32", "\"standby\"")
+#define LEADS HEALTH("40", "\"leader\",\"term\":4")
+
+/* Of a server that begins now: its answer to a look; so many before it leads, and before its first
+ * answer to anything else */
+static const char *health = STANDS_BY;
+static int looks_until_leads, waits_for_looks;
 
 struct script {
     pid_t pid;
@@ -73,21 +84,37 @@ static void tell_key(int fd, const char *request)
         _exit(1);
 }
 
+static void reply(int take_fd, const char *answer)
+{
+    if (write(take_fd, answer, strlen(answer)) != (ssize_t)strlen(answer))
+        _exit(1);
+    (void)safe_close(take_fd);
+}
+
 static _Noreturn void play(int listen_fd, int keys_fd, const char *const *steps, bool has_body)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)alarm(60);
-    for (; *steps != NULL; steps++) {
+    int held_fd = -1;
+
+    while (*steps != NULL) {
         char text[4096];
         int fd = accept(listen_fd, NULL, NULL);
 
         if (fd == -1)
             _exit(1);
         read_request(fd, text, sizeof text, has_body);
-        tell_key(keys_fd, text);
-        if (write(fd, *steps, strlen(*steps)) != (ssize_t)strlen(*steps))
-            _exit(1);
-        (void)safe_close(fd);
+        if (strncmp(text, "GET /healthz ", 13) == 0) { /* looks depend on the machine's speed */
+            reply(fd, health);
+            if (looks_until_leads > 0 && --looks_until_leads == 0)
+                health = LEADS;
+            waits_for_looks -= held_fd != -1;
+        } else {
+            tell_key(keys_fd, text);
+            held_fd = fd;
+        }
+        if (held_fd != -1 && waits_for_looks <= 0)
+            reply(TAKE_FD(held_fd), *steps++);
     }
     _exit(0);
 }
@@ -441,6 +468,177 @@ TEST(test_two_that_name_each_other_are_not_asked_without_end)
     server_clear(&server);
     end(&a, keys, sizeof keys);
     end(&b, keys, sizeof keys);
+    (void)remove_state(home);
+}
+
+/* One whose process or machine stands still: it listens, and nobody answers. What came is read once
+ * the call is over. */
+struct frozen {
+    int listen_fd;
+    char *base; /* owned */
+};
+
+static struct frozen freeze(void)
+{
+    struct script script;
+    struct frozen frozen = { .listen_fd = prepare(&script) };
+
+    frozen.base = TAKE_PTR(script.server.base);
+    return frozen;
+}
+
+/* heard_by - how many requests but looks it got; the last one is in text */
+static int heard_by(struct frozen *frozen, char *text, size_t size)
+{
+    char told[4096];
+    int n = 0, fd;
+
+    assert_int_equal(fcntl(frozen->listen_fd, F_SETFL, O_NONBLOCK), 0);
+    while ((fd = accept(frozen->listen_fd, NULL, NULL)) != -1) {
+        ssize_t got = read(fd, told, sizeof told - 1);
+
+        (void)safe_close(fd);
+        told[MAX_OF(got, 0)] = '\0';
+        if (got <= 0 || strncmp(told, "GET /healthz ", 13) == 0)
+            continue;
+        n++;
+        (void)snprintf(text, size, "%s", told);
+    }
+    (void)safe_close(frozen->listen_fd);
+    free(frozen->base);
+    return n;
+}
+
+TEST(test_one_that_stands_still_is_left_for_the_leader_with_the_same_key)
+{
+    static const char *const steps[] = { ACCEPTED, ACCEPTED, NULL };
+    char home[] = "/tmp/edl-several-XXXXXX", keys[2048], text[4096] = "", key[300];
+    struct frozen frozen = freeze();
+    struct script leader;
+    struct server server;
+
+    assert_non_null(mkdtemp(home));
+    health = LEADS;
+    begin(&leader, steps, true);
+    health = STANDS_BY;
+
+    const char *bases[] = { frozen.base, leader.server.base };
+
+    server = client_of(home, bases, 2);
+    submit(&server);
+    assert_string_equal(server.base, bases[1]);
+    server_clear(&server);
+    server = client_of(home, bases, 2); /* the next command begins at the one that led */
+    assert_string_equal(server.base, bases[1]);
+    submit(&server);
+    server_clear(&server);
+    end(&leader, keys, sizeof keys);
+    (void)snprintf(key, sizeof key, "\r\nIdempotency-Key: %.*s\r\n", (int)strcspn(keys, "\n"),
+                   keys);
+    assert_int_equal(heard_by(&frozen, text, sizeof text), 1);
+    assert_non_null(strstr(text, key));
+    (void)remove_state(home);
+}
+
+/* Nobody leads yet: the one that stands still is waited for, and the other one is asked again. */
+TEST(test_one_that_takes_over_later_is_found)
+{
+    static const char *const steps[] = { ACCEPTED, NULL };
+    char home[] = "/tmp/edl-several-XXXXXX", keys[2048], text[4096] = "";
+    struct frozen frozen = freeze();
+    struct script leader;
+    struct server server;
+
+    assert_non_null(mkdtemp(home));
+    looks_until_leads = 2;
+    begin(&leader, steps, true);
+    looks_until_leads = 0;
+
+    const char *bases[] = { frozen.base, leader.server.base };
+
+    server = client_of(home, bases, 2);
+    assert_int_equal(server_request(&server, "GET", "/jobs", NULL, NULL), STATUS_OK);
+    assert_string_equal(server.base, bases[1]);
+    server_clear(&server);
+    end(&leader, keys, sizeof keys);
+    assert_string_equal(keys, "-\n");
+    assert_int_equal(heard_by(&frozen, text, sizeof text), 1);
+    (void)remove_state(home);
+}
+
+/* A leader that is well, and answers late: its long poll stays, and is asked for once. */
+TEST(test_long_poll_of_a_leader_stays_where_it_is)
+{
+    static const char *const steps[] = { ACCEPTED, NULL };
+    char home[] = "/tmp/edl-several-XXXXXX", keys[2048];
+    struct script leader, standby;
+    struct server server;
+
+    assert_non_null(mkdtemp(home));
+    begin(&standby, steps, true);
+    health = LEADS;
+    waits_for_looks = 1;
+    begin(&leader, steps, true);
+    waits_for_looks = 0;
+    health = STANDS_BY;
+
+    const char *bases[] = { leader.server.base, standby.server.base };
+
+    server = client_of(home, bases, 2);
+    assert_int_equal(server_request(&server, "GET", "/events", NULL, NULL), STATUS_OK);
+    assert_string_equal(server.base, bases[0]);
+    server_clear(&server);
+    end(&leader, keys, sizeof keys);
+    assert_string_equal(keys, "-\n");
+    end_unasked(&standby);
+    (void)remove_state(home);
+}
+
+/* Whichever is asked last: one that says that it does not lead now will, or another one. */
+TEST(test_standby_beside_one_that_is_gone_is_waited_for)
+{
+    static const char *const steps[] = { BUSY, ACCEPTED, NULL };
+
+    for (size_t first = 0; first < 2; first++) {
+        char home[] = "/tmp/edl-several-XXXXXX", keys[2048];
+        struct script standby;
+        struct server server;
+
+        assert_non_null(mkdtemp(home));
+        begin(&standby, steps, true);
+
+        const char *bases[2] = { "http://127.0.0.1:1", "http://127.0.0.1:1" };
+
+        bases[first] = standby.server.base;
+        server = client_of(home, bases, 2);
+        assert_int_equal(server_request(&server, "GET", "/jobs", NULL, NULL), STATUS_OK);
+        server_clear(&server);
+        end(&standby, keys, sizeof keys);
+        assert_string_equal(keys, "-\n-\n");
+        (void)remove_state(home);
+    }
+}
+
+TEST(test_each_address_is_told_with_its_fault)
+{
+    static const char *const refused[] = { "http://127.0.0.1:1", "https://127.0.0.1:2" };
+    char home[] = "/tmp/edl-several-XXXXXX";
+    struct http_call call = { .method = "GET", .path = "/jobs" };
+    struct http_answer answer = { 0 };
+    struct server server;
+    const char *line;
+
+    assert_non_null(mkdtemp(home));
+    server = client_of(home, refused, 2);
+    assert_int_equal(server_call(&server, &call, &answer), STATUS_NO_SERVER);
+    assert_string_equal(answer.text, "no scheduler can be reached at any of these addresses");
+    assert_int_equal(strncmp(answer.each, "http://127.0.0.1:1: ", 20), 0);
+    line = strchr(answer.each, '\n');
+    assert_non_null(line);
+    assert_int_equal(strncmp(line + 1, "https://127.0.0.1:2: ", 21), 0);
+    assert_null(strchr(line + 1, '\n'));
+    http_answer_clear(&answer);
+    server_clear(&server);
     (void)remove_state(home);
 }
 
