@@ -155,6 +155,12 @@ static void ask_why(struct session *session, const struct edl_error *broke, stru
         (void)edl_error_set(ret, -ECONNABORTED,
                             "the scheduler was restarted: the session is over; the job goes on");
         (void)edl_error_remedy(ret, "the same command again");
+    } else if (session->server->servers.n > 1) {
+        (void)edl_error_set(ret, -ECONNABORTED,
+                            "the scheduler at %.100s does not lead any more, or cannot be reached: "
+                            "the session is over; the job goes on",
+                            session->server->base);
+        (void)edl_error_remedy(ret, "the same command again: it finds the scheduler that leads");
     } else {
         (void)edl_error_set(ret, -ECONNABORTED,
                             "the scheduler cannot be reached: the session is over; the job goes "

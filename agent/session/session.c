@@ -127,6 +127,7 @@ static void end_by_others(struct session *session)
                         "the agent of node %.60s ends the session: it was ended by its orders, or "
                         "the agent itself is being stopped; the job goes on",
                         session->config.node);
+    (void)edl_error_remedy(&why, "the same command again");
     if (sd_event_add_time_relative(session->event, &session->deadline, CLOCK_MONOTONIC,
                                    LAST_WORDS_US, 0, on_deadline, session) < 0)
         session->wire_over = true;
