@@ -16,6 +16,7 @@
 struct edl_error;
 
 #define LIBPQ_FUNCTIONS(XX)                                                                        \
+    XX(PQbackendPID)                                                                               \
     XX(PQclear)                                                                                    \
     XX(PQcmdTuples)                                                                                \
     XX(PQconninfoFree)                                                                             \

@@ -109,9 +109,27 @@ static int look_for_advice(struct postgresql_engine *postgresql)
     return r;
 }
 
+/* check_directness - a pooler tells numbers of its own. Locks and prepared statements belong to a
+ * session, and behind a pooler each transaction may have another one */
+static int check_directness(struct postgresql_engine *postgresql)
+{
+    PGresult *result = NULL;
+    int r = postgresql_plain(postgresql, "SELECT pg_backend_pid()", &result);
+    bool is_direct = r == 0 && strtol(libpq.PQgetvalue(result, 0, 0), NULL, 10) ==
+                                   libpq.PQbackendPID(postgresql->connection);
+
+    libpq.PQclear(result);
+    if (r < 0 || is_direct)
+        return r;
+    (void)postgresql_fail(postgresql, -EINVAL,
+                          "a pooler of connections, such as pgbouncer, is in between");
+    postgresql->kept.remedy = "name the database's servers themselves in the URL of the store";
+    return -EINVAL;
+}
+
 static int check_all(struct postgresql_engine *postgresql)
 {
-    int r = 0;
+    int r = check_directness(postgresql);
 
     for (size_t i = 0; r == 0 && i < ELEMENTS(settings); i++)
         r = check_setting(postgresql, &settings[i]);
