@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "client/cmd_standby.h"
@@ -173,10 +174,16 @@ static int restore(const struct admin_options *options, const char *path)
 static int migrate(const struct admin_options *options, const char *path)
 {
     struct scheduler_args args = { .words = { "edl-scheduler" }, .n = 1 };
+    struct edl_error error = { 0 };
 
     (void)path;
     if (options->to == NULL)
         return missing("--to", "edl admin migrate --to postgresql:///edl, or --to sqlite:DIR");
+    if (options->from != NULL && strncmp(options->to, "sqlite:", strlen("sqlite:")) != 0) {
+        (void)edl_error_set(&error, -EINVAL, "--from goes with --to sqlite:DIR alone");
+        (void)edl_error_remedy(&error, "the state of --state-dir goes to PostgreSQL");
+        return report_error(&error);
+    }
     add(&args, "--state-dir", options->state_dir != NULL ? options->state_dir : DEFAULT_STATE_DIR);
     add(&args, "--migrate", options->to);
     if (options->from != NULL)

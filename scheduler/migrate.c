@@ -35,7 +35,7 @@
 #include "shared/macro.h"
 #include "shared/whole_file.h"
 
-#define MARK "moved"
+#define MARK MIGRATE_MARK
 #define TERM_FILE "term"
 #define DATABASE "edl.db"
 #define COPY "edl.db.new"
@@ -107,19 +107,68 @@ static int say_moved(const struct scheduler_options *options, struct edl_error *
     state_path(options, MARK, path);
     if (whole_file_read(path, false, &where, NULL) < 0)
         where = xstrdup("postgresql://...");
-    (void)edl_error_set(error, -EINVAL, "the state of %s was moved to %s", options->state_dir,
-                        where);
+    (void)edl_error_set(error, -EINVAL, "the state of %s is in %s", options->state_dir, where);
     return edl_error_remedy(error,
                             "write `store: %s` into scheduler.conf; or go back: edl admin migrate"
                             " --to sqlite:%s; or go on with the state of then: rm %s",
                             where, options->state_dir, path);
 }
 
+/* A package starts a scheduler, and perhaps the agent of its machine, before anybody has a say: so
+ * one node is none. */
+int migrate_check_empty(const struct scheduler_options *options, struct edl_error *error)
+{
+    static const char sum[] =
+        "SELECT (SELECT count(*) FROM job) + (SELECT count(*) FROM \"user\") +"
+        " (SELECT count(*) / 2 FROM node)";
+    struct copy_place *place = NULL;
+    char path[STATE_PATH_MAX];
+    int64_t rows;
+    int r;
+
+    state_path(options, DATABASE, path);
+    if (has_mark(options) || access(path, F_OK) == -1)
+        return 0;
+    r = sqlite_copy_source(path, &place, error);
+    if (r < 0)
+        return edl_error_remedy(
+            error,
+            "leave it behind: mv %s %s.aside; or start edl-scheduler once without"
+            " `store`, stop it, and take it along: edl admin migrate",
+            path, path);
+    rows = place->calls->number(place, sum);
+    (void)copy_close(place);
+    if (rows == 0)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "%s has the state of a cluster, which is in no other place",
+                        path);
+    return edl_error_remedy(error,
+                            "take it along: edl admin migrate --to postgresql://... --state-dir %s;"
+                            " or leave it behind: mv %s %s.aside",
+                            options->state_dir, path, path);
+}
+
+/* remember - where the state is from now on */
+static int remember(const struct scheduler_options *options, struct edl_error *error)
+{
+    _cleanup_free_ char *there = NULL;
+    char url[STORE_URL_MAX], path[STATE_PATH_MAX];
+
+    store_url_without_password(options->store, url);
+    state_path(options, MARK, path);
+    if (has_mark(options) && whole_file_read(path, false, &there, NULL) >= 0 && streq(there, url))
+        return 0;
+    return set_mark(options, url, error);
+}
+
 int migrate_check(const struct scheduler_options *options, struct edl_error *error)
 {
-    if (options->store[0] != '\0' || !has_mark(options))
-        return 0;
-    return say_moved(options, error);
+    int r;
+
+    if (options->store[0] == '\0')
+        return has_mark(options) ? say_moved(options, error) : 0;
+    r = migrate_check_empty(options, error);
+    return r == 0 ? remember(options, error) : r;
 }
 
 /* --- the term --- */

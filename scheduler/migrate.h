@@ -38,6 +38,13 @@ void migrated_clear(struct migrated *migrated);
 /* migrate_become_owner - root becomes the account of the directory, where that is another one */
 int migrate_become_owner(const char *state_dir, struct edl_error *error);
 
-/* migrate_check - -EINVAL with remedy when the database of the state directory was copied into
- * another engine, which has all that happened since */
+/* In the state directory: the URL, without its password, of the database that has the state. */
+#define MIGRATE_MARK "moved"
+
+/* migrate_check - before a scheduler starts: -EINVAL with remedy when it is to use the database of
+ * the state directory, and another one has the state; or another one, and this state is nowhere
+ * else. It leaves the mark: a scheduler whose configuration forgets the other database does not
+ * begin with an empty one of its own, as its nodes would end all that they run.
+ * migrate_check_empty - the second half: the directory has no state that would be left behind */
 int migrate_check(const struct scheduler_options *options, struct edl_error *error);
+int migrate_check_empty(const struct scheduler_options *options, struct edl_error *error);

@@ -2,8 +2,8 @@
 /* join_standby.c - see join_standby.h
  *
  * Root does it for the account that the scheduler runs as: while it writes in the state directory
- * it is that account. A scheduler that a package started once has made an authority of its own;
- * nobody has joined that, or the directory would not be given. */
+ * it is that account. A scheduler that a package started once has made an authority of its own,
+ * which nobody has joined: a directory with jobs, users or several nodes is refused. */
 #include "scheduler/leadership/join_standby.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scheduler/migrate.h"
 #include "scheduler/options.h"
 #include "scheduler/state.h"
 #include "shared/certificate.h"
@@ -24,6 +25,9 @@
 #include "shared/whole_file.h"
 
 #define SECRET_MODE 0600
+#define LINE_REMEDY                                                                                \
+    "make a new line with `edl admin standby add NAME` on the scheduler that leads, and run it "   \
+    "whole"
 #define CONF_FOLDER "/etc/edl/scheduler.conf.d"
 #define CONF_FILE CONF_FOLDER "/50-standby.conf"
 
@@ -35,6 +39,8 @@ static const struct {
     { "ca_certificate", "ca.pem", "" },
     { "admin_token", "admin-token", "\n" },
     { "join_token", "join-token", "\n" },
+    { "store", MIGRATE_MARK,
+      "" }, /* it has no password: without `store` no scheduler starts here */
 };
 /* Of the authority that was there. */
 static const char *const former[] = { "ca.key",     "ca.pem",      "server.key",
@@ -54,8 +60,9 @@ static int fetch_ca(const struct scheduler_options *options, const char *path,
 
     if (r == 0)
         r = http_peer_chain(options->join_standby, &chain, address, error);
-    if (r == 0)
-        r = certificate_pick(chain, options->ca_pin, &ca, error);
+    if (r == 0 && certificate_pick(chain, options->ca_pin, &ca, error) < 0)
+        r = edl_error_remedy(error, LINE_REMEDY "; if it says the same pin, somebody else answers"
+                                                " at this address");
     return r == 0 ? whole_file_write(path, ca, SECRET_MODE, error) : r;
 }
 
@@ -75,6 +82,10 @@ static int ask(const struct scheduler_options *options, const char *ca_path, jso
         http_client_trust(client, ca_path);
     (void)http_client_call(client, &call, &answer);
     r = http_answer_error(&answer, error);
+    if (answer.status == 0 && error->remedy[0] == '\0')
+        (void)edl_error_remedy(error, "does the scheduler that leads listen there?");
+    if (answer.status >= 400 && answer.status < 500)
+        (void)edl_error_remedy(error, LINE_REMEDY);
     if (r == 0 && answer.json == NULL)
         r = edl_error_set(error, EDL_EHTTP, "%s gives no JSON", options->join_standby);
     if (r == 0)
@@ -178,6 +189,8 @@ static int fill(const struct scheduler_options *options, json_t **ret, struct ed
     if (r == 0)
         lock_fd = r = state_lock(options, error);
     if (r >= 0)
+        r = migrate_check_empty(options, error);
+    if (r == 0)
         r = fetch(options, ret, error);
     if (r == 0)
         r = check_answer(options, *ret, error);

@@ -87,7 +87,9 @@ wait $moving || fail "not back: $(cat "$work/err")"
 await 120 'b says why' grep -q "was moved to sqlite:$state on $(uname -n)" "$work/b.log"
 curl -sS --max-time 20 "$(cat "$work/state-b/address")/healthz" | holds '.role == "standby"' || fail 'b leads over a database of the past'
 end "$b"
-if timeout 60 edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 --store "$url" 2>"$work/err"; then fail 'it leads over a database of the past'; fi
+if timeout 60 edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 --store "$url" 2>"$work/err"; then fail 'it leaves the state behind'; fi
+grep -q 'has the state of a cluster' "$work/err" || fail "$(cat "$work/err")"
+if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-c" --listen 127.0.0.1:0 --store "$url" 2>"$work/err"; then fail 'it leads over a database of the past'; fi
 grep -q "was moved to sqlite:.*edl admin begin-epoch" "$work/err" || fail "$(cat "$work/err")"
 refused "was moved from there to sqlite:$state" --to "sqlite:$work/other" --from "$url"
 run_scheduler policy

@@ -55,6 +55,26 @@ refused 'permission denied' '' --to "${url/postgres@/poor@}"
 refused 'encoding' 'createdb --template=template0' --to "$(postgresql_url a latin)"
 refused '' '' --to 'postgresql://edl:geheim@127.0.0.1:1/edl'
 ! grep -q geheim "$work/err" "$work/out" || fail "the password is told: $(cat "$work/err")"
+refused '--from goes with' 'goes to PostgreSQL' --to "$url" --from "$url"
+refused 'opening' 'look at --state-dir' --to "$url" --state-dir "$work/none"
+between() { # HOW WORDS REMEDY: what stands there says so of the server
+    local port
+    coproc there { exec "$python" "$EDL_SOURCE_DIR/tests/lib/postgresql_between.py" "$postgresql_dir/a/.s.PGSQL.5432" "$1"; }
+    read -r -t 120 port <&"${there[0]}" || fail "it does not listen: $1"
+    refused "$2" "$3" --to "postgresql://postgres@127.0.0.1:$port/edl?sslmode=disable"
+    kill "$there_PID"
+    wait "$there_PID" || true
+}
+between pooler 'a pooler' 'servers themselves'
+between old 'is PostgreSQL 13' '14 or newer'
+
+# a scheduler that is told of the other database too early, or is made a standby of another cluster
+left_behind() { # WHAT OPTION...
+    if timeout 120 edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 "${@:2}" >"$work/err" 2>&1; then fail "$1"; fi
+    grep -q 'has the state of a cluster.*edl admin migrate' "$work/err" || fail "$(cat "$work/err")"
+}
+left_behind 'its state was left behind' --store "$url"
+left_behind 'it became a standby' --join-standby http://127.0.0.1:1 --token none
 [ "$(digest)" = "$before" ] || fail 'the source was changed'
 
 empty() { # nothing of a cluster is in the target
@@ -99,8 +119,8 @@ migrate --to "$url" --json || fail "not migrated: $(cat "$work/err")"
 
 # what was moved is of the past
 if timeout 60 edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 >"$work/err" 2>&1; then fail 'it started with the state of then'; fi
-grep -q "was moved to postgresql://" "$work/err" || fail "$(cat "$work/err")"
-refused 'was moved to' "write \`store: " --to "$url"
+grep -q "is in postgresql://" "$work/err" || fail "$(cat "$work/err")"
+refused ' is in postgresql' "write \`store: " --to "$url"
 mv "$state/moved" "$work/moved"
 postgresql_sql a edl 'UPDATE leader SET led = 1' >/dev/null # a scheduler has
 refused 'holds this cluster already' createdb --to "$url"

@@ -42,10 +42,12 @@ $line --conf '' --state-dir "$work/state-b" >"$work/joined" || fail "the line: $
 cmp "$work/state-a/ca.key" "$work/state-b/ca.key"
 cmp "$work/state-a/admin-token" "$work/state-b/admin-token"
 [ "$(stat -c %a "$work/state-b/ca.key" "$work/state-b/admin-token" | sort -u)" = 600 ] || fail 'others can read it'
+if timeout 120 edl-scheduler --conf '' --state-dir "$work/state-b" --listen 127.0.0.1:0 2>"$work/err"; then fail 'it began with a state of its own'; fi
+grep -q 'is in postgresql://edl@.*write `store: ' "$work/err" || fail "$(cat "$work/err")"
 grep -q 'wants a password' "$work/joined" || fail 'nothing says that the database wants one'
 # shellcheck disable=SC2086
 if $line --conf '' --state-dir "$work/state-c" 2>"$work/err"; then fail 'the line was good twice'; fi
-grep -q 'used already' "$work/err" || fail "$(cat "$work/err")"
+grep -q 'used already; .*edl admin standby add' "$work/err" || fail "$(cat "$work/err")"
 
 scheduler b 'standby of a (term 1)'
 b=$pid

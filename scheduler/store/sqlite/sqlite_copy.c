@@ -282,8 +282,12 @@ int sqlite_copy_source(const char *path, struct copy_place **ret, struct edl_err
     struct sqlite_place *own;
     int r;
 
-    if (access(path, R_OK) == -1)
-        return edl_error_errno(error, -errno, "opening %s", path);
+    if (access(path, R_OK) == -1) {
+        r = edl_error_errno(error, -errno, "opening %s", path);
+        return r == -ENOENT ? edl_error_remedy(error, "look at --state-dir: a scheduler that was"
+                                                      " started there has made it")
+                            : r;
+    }
     r = open_place(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &own, error);
     if (r < 0)
         return r;
