@@ -196,6 +196,9 @@ class Reporter(Person):
             self.order.append(self.order.pop(0))
         self.over.wait(self.pause_s)
 
+    def has_lease(self):
+        return any(lease_us for *_, lease_us in self.answers)
+
     def heard_between(self, since_s, until_s):
         """How long each answer with a lease took, of those that were asked for and came in that time."""
         return [took_s for sent_s, took_s, _, status, lease_us in self.answers if sent_s >= since_s and sent_s + took_s <= until_s and status == 200 and lease_us]

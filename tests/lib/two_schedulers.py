@@ -54,6 +54,8 @@ class Proof:
         for person in self.people:
             person.start()
         until(lambda: all(writer.acks for writer in self.writers[:ROAMING]), 'writers are heard')
+        # a leader that can store nothing gives a lease to nodes only that it has heard before
+        until(self.reporter.has_lease, 'the reporter has a lease')
 
     # what faults call
 
