@@ -31,7 +31,7 @@ struct admin_options {
 };
 
 static const struct option_row admin_options[] = {
-    { "state-dir", "DIR", "restore, migrate: the scheduler's state directory", option_text,
+    { "state-dir", "DIR", "restore, migrate, begin-epoch: the scheduler's folder", option_text,
       OPTION_FIELD(struct admin_options, state_dir) },
     { "to", "URL", "migrate: postgresql://[USER@][HOST]/DATABASE, or sqlite:DIR", option_text,
       OPTION_FIELD(struct admin_options, to) },
@@ -236,21 +236,24 @@ static int run(const struct invocation *invocation)
 
 const struct verb verb_admin = {
     .name = "admin",
-    .usage = "backup FILE | restore FILE --state-dir DIR | migrate --to URL [--state-dir DIR] |"
-             " begin-epoch | standby add NAME | standby remove NAME | standby list",
+    .usage =
+        "backup FILE | restore FILE --state-dir DIR | migrate --to URL [--state-dir DIR] |"
+        " begin-epoch [--state-dir DIR] | standby add NAME | standby remove NAME | standby list",
     .summary = "Back up the scheduler's database, restore it, move it, or share it with a standby",
-    .details = "`backup` asks the scheduler, which goes on working, and writes FILE here (mode "
-               "0600).\n`restore` runs on the scheduler's machine while the scheduler is stopped; "
-               "the former\ndatabase is kept aside. Jobs that were submitted after the backup are "
-               "forgotten, and their\nprocesses are stopped. Tokens, users and nodes that were "
-               "removed since stay so, as far as the\nformer database tells.\n`migrate` copies all "
-               "of the state to another engine, while the scheduler is stopped:\n"
-               "--to postgresql:///edl, and back with --to sqlite:DIR. The source is not changed.\n"
-               "`begin-epoch` comes after the database was put back to an earlier moment by other"
-               " means: numbers\nthat were given since are not given again.\n"
-               "`standby add` prints the line that makes another machine a standby of this "
-               "scheduler. The state\nof both is in a database that they share "
-               "(edl-scheduler(8), --store). `standby remove` forgets one\nthat is no more.",
+    .details =
+        "`backup` asks the scheduler, which goes on working, and writes FILE here (mode "
+        "0600).\n`restore` runs on the scheduler's machine while every scheduler is stopped; "
+        "the former\ndatabase is kept aside. Jobs that were submitted after the backup are "
+        "forgotten, and their\nprocesses are stopped. Tokens, users and nodes that were "
+        "removed since stay so, as far as the\nformer database tells.\n`migrate` copies all "
+        "of the state to another engine, while every scheduler is stopped:\n"
+        "--to postgresql:///edl, and back with --to sqlite:DIR. The source is not changed.\n"
+        "`begin-epoch` comes after the database was put back to an earlier moment by other"
+        " means: numbers\nthat were given since are not given again.\n"
+        "`standby add` prints the line that makes another machine a standby of this "
+        "scheduler. The state\nof both is in a database that they share "
+        "(edl-scheduler(8), --store). `standby remove` forgets one\nthat is no more, "
+        "`standby list` tells which there are.",
     VERB_OPTIONS(admin_options, struct admin_options),
     .min_args = 1,
     .max_args = 3,
