@@ -448,6 +448,15 @@ static int check_wish(const struct scheduler_options *options, bool back, struct
     return edl_error_remedy(error, "for example edl admin migrate --to postgresql:///edl");
 }
 
+/* A folder whose name was mistyped would be made by the lock. */
+static int check_there(const struct scheduler_options *options, struct edl_error *error)
+{
+    if (access(options->state_dir, F_OK) == 0)
+        return 0;
+    (void)edl_error_errno(error, -errno, "looking at the state directory %s", options->state_dir);
+    return edl_error_remedy(error, "give the folder of the scheduler: --state-dir DIR");
+}
+
 int migrate(const struct scheduler_options *options, const struct copy_wishes *wishes,
             struct migrated *ret, struct edl_error *error)
 {
@@ -462,6 +471,8 @@ int migrate(const struct scheduler_options *options, const struct copy_wishes *w
     if (r == 0 && back)
         (void)snprintf(own->state_dir, sizeof own->state_dir, "%s",
                        options->migrate_to + strlen(TO_SQLITE));
+    if (r == 0 && !back)
+        r = check_there(own, error);
     if (r == 0)
         r = migrate_become_owner(own->state_dir, error);
     if (r == 0)

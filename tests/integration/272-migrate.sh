@@ -56,7 +56,8 @@ refused 'encoding' 'createdb --template=template0' --to "$(postgresql_url a lati
 refused '' '' --to 'postgresql://edl:geheim@127.0.0.1:1/edl'
 ! grep -q geheim "$work/err" "$work/out" || fail "the password is told: $(cat "$work/err")"
 refused '--from goes with' 'goes to PostgreSQL' --to "$url" --from "$url"
-refused 'opening' 'look at --state-dir' --to "$url" --state-dir "$work/none"
+refused 'No such file' 'give the folder' --to "$url" --state-dir "$work/none"
+[ ! -e "$work/none" ] || fail 'a folder was made of a typing error'
 between() { # HOW WORDS REMEDY: what stands there says so of the server
     local port
     coproc there { exec "$python" "$EDL_SOURCE_DIR/tests/lib/postgresql_between.py" "$postgresql_dir/a/.s.PGSQL.5432" "$1"; }
@@ -133,6 +134,8 @@ postgresql_sql a postgres "CREATE DATABASE newer TEMPLATE edl" >/dev/null
 postgresql_sql a newer "INSERT INTO schema_migration VALUES (9999, 'of a year on', 1)" >/dev/null
 refused 'schema 9999' 'newer edl-scheduler' --to "sqlite:$work/other" --from "$(postgresql_url a newer)"
 [ ! -e "$work/other/edl.db" ] || fail 'a database was made of it'
+postgresql_sql a newer "DELETE FROM schema_migration WHERE version > 49" >/dev/null
+refused 'has schema 49' 'start this edl-scheduler' --to "sqlite:$work/other" --from "$(postgresql_url a newer)"
 
 postgresql_sql a edl 'UPDATE leader SET term = 7' >/dev/null
 migrate --to "sqlite:$state" --from "$url" || fail "not back: $(cat "$work/err")"

@@ -168,10 +168,12 @@ int postgresql_check_newest(struct postgresql_engine *postgresql)
 
     if (r < 0 || version == NEWEST)
         return r;
-    return version > NEWEST
-               ? is_newer(postgresql, version)
-               : postgresql_fail(postgresql, -EINVAL, "it has schema %lld, this program needs %d",
-                                 (long long)version, NEWEST);
+    if (version > NEWEST)
+        return is_newer(postgresql, version);
+    (void)postgresql_fail(postgresql, -EINVAL, "it has schema %lld, this program needs %d",
+                          (long long)version, NEWEST);
+    postgresql->kept.remedy = "start this edl-scheduler over it once: it brings the schema forward";
+    return -EINVAL;
 }
 
 int postgresql_read_types(struct postgresql_engine *postgresql)
