@@ -216,15 +216,45 @@ static char *ca_for_others(const struct agent_options *options, const struct kep
     return access(path, R_OK) == 0 ? xstrdup(path) : NULL;
 }
 
-/* ask_chain - of the first one that answers: which of them leads does not matter */
-static int ask_chain(const struct server_list *servers, char **ret, char address[HTTP_ADDRESS_MAX],
-                     struct edl_error *error)
+/* ask_one - *ret: the certificate that the pin names; NULL where there is no pin */
+static int ask_one(const char *url, const char *pin, char **ret, char address[HTTP_ADDRESS_MAX],
+                   struct edl_error *error)
 {
+    _cleanup_free_ char *chain = NULL;
+    int r = http_peer_chain(url, &chain, address, error);
+
+    if (r < 0 || pin == NULL)
+        return r;
+    r = certificate_pick(chain, pin, ret, error);
+    if (r < 0)
+        edl_error_prefix(error, "%.100s: ", url);
+    return r;
+}
+
+/* ask_each - the first one that is believed: which of them leads does not matter. An error has the
+ * fault of each. */
+static int ask_each(const struct server_list *servers, const char *pin, char **ret,
+                    char address[HTTP_ADDRESS_MAX], struct edl_error *error)
+{
+    struct edl_error all = { .code = EDL_EUNREACHABLE };
     int r = EDL_EUNREACHABLE;
 
-    for (size_t i = 0; r < 0 && i < servers->n; i++)
-        if (is_https(servers->urls[i]))
-            r = http_peer_chain(servers->urls[i], ret, address, error);
+    for (size_t i = 0; r < 0 && i < servers->n; i++) {
+        struct edl_error one = { 0 };
+
+        if (!is_https(servers->urls[i]))
+            continue;
+        r = ask_one(servers->urls[i], pin, ret, address, &one);
+        if (r == 0 && all.text[0] != '\0')
+            log_warning("%s; another scheduler answered", all.text);
+        if (all.text[0] != '\0')
+            edl_error_prefix(&one, "%s; ", all.text);
+        if (one.remedy[0] == '\0')
+            (void)edl_error_remedy(&one, "%s", all.remedy);
+        all = one;
+    }
+    if (r < 0 && error != NULL)
+        *error = all;
     return r;
 }
 
@@ -232,12 +262,9 @@ static int fetch_ca(const struct agent_options *options, const struct kept *kept
                     const struct server_list *servers, char address[HTTP_ADDRESS_MAX],
                     struct edl_error *error)
 {
-    _cleanup_free_ char *chain = NULL;
     _cleanup_free_ char *ca = NULL;
-    int r = ask_chain(servers, &chain, address, error);
+    int r = ask_each(servers, options->ca_pin, &ca, address, error);
 
-    if (r == 0 && options->ca_pin != NULL)
-        r = certificate_pick(chain, options->ca_pin, &ca, error);
     if (r == 0 && ca != NULL)
         r = whole_file_write(kept->ca_path, ca, 0600, error);
     return r;
