@@ -96,6 +96,16 @@ static int read_ca(const char *path, char **ret, struct edl_error *error)
     return whole_file_read(real != NULL ? real : path, false, ret, error);
 }
 
+static bool has_server(const struct client_conf *conf, const char *url)
+{
+    struct server_list list;
+    bool has =
+        server_list_parse(conf->server, &list, NULL) == 0 && server_list_find(&list, url) < list.n;
+
+    server_list_clear(&list);
+    return has;
+}
+
 /* known_ca - the file of this machine or an earlier login for that server; NULL: none */
 static char *known_ca(const char *url)
 {
@@ -108,7 +118,7 @@ static char *known_ca(const char *url)
 
         if (r < 0)
             continue;
-        if (streq(conf.server, url))
+        if (has_server(&conf, url))
             path = TAKE_PTR(conf.ca);
         client_conf_clear(&conf);
     }

@@ -20,15 +20,18 @@
 #include "shared/http_client.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/server_list.h"
 #include "shared/whole_file.h"
 
 #define MADE_TOKEN "token"
 #define GIVEN_TOKEN "given-token"
 #define FORBIDDEN 403 /* a token was sent, and no code */
+#define UNAVAILABLE 503
 
 void login_clear(struct login *login)
 {
     free(login->url);
+    free(login->servers);
     free(login->ca);
     free(login->token);
     json_decref(login->caller);
@@ -122,6 +125,24 @@ static int try_code(struct login *login, const char *ca_path, const char *code, 
     return 1;
 }
 
+/* all_addresses - the one that was given, and those that its scheduler tells; as client.conf can
+ * have them */
+static char *all_addresses(const char *url, const json_t *caller)
+{
+    struct server_list told, all = { 0 };
+    char *text;
+
+    server_list_read(json_object_get(caller, "servers"), &told);
+    (void)server_list_add(&all, url, NULL);
+    for (size_t i = 0; i < told.n; i++)
+        if (strpbrk(told.urls[i], "\"\\,") == NULL)
+            (void)server_list_add(&all, told.urls[i], NULL);
+    text = server_list_text(&all);
+    server_list_clear(&told);
+    server_list_clear(&all);
+    return text;
+}
+
 int login_come_in(struct login *login, enum login_secret kind, const char *secret,
                   struct edl_error *error)
 {
@@ -136,7 +157,28 @@ int login_come_in(struct login *login, enum login_secret kind, const char *secre
     if (r == 0)
         login->token = xstrdup(secret);
     r = call(login->url, ca_path, login->token, "GET", "/whoami", NULL, &login->caller, error);
-    return r >= 200 && r < 300 ? 0 : error->code;
+    if (r < 200 || r >= 300)
+        return error->code;
+    login->servers = all_addresses(login->url, login->caller);
+    return 0;
+}
+
+/* call_leader - of several schedulers the first that neither is silent nor a standby */
+static int call_leader(const struct client_conf *conf, const char *token, const char *method,
+                       const char *path, json_t **ret, struct edl_error *error)
+{
+    struct server_list list;
+    int r = server_list_parse(conf->server, &list, error);
+
+    for (size_t i = 0; i < list.n; i++) {
+        json_decref(*ret);
+        *ret = NULL;
+        r = call(list.urls[i], conf->ca, token, method, path, NULL, ret, error);
+        if (r >= 0 && r != UNAVAILABLE)
+            break;
+    }
+    server_list_clear(&list);
+    return r;
 }
 
 int login_take_back(const struct client_conf *conf, struct edl_error *error)
@@ -153,14 +195,14 @@ int login_take_back(const struct client_conf *conf, struct edl_error *error)
     if (name == NULL || !streq(name + 1, MADE_TOKEN) ||
         server_token_read(conf->token_file, &token, NULL) < 0)
         return 0;
-    r = call(conf->server, conf->ca, token, "GET", "/whoami", NULL, &caller, error);
+    r = call_leader(conf, token, "GET", "/whoami", &caller, error);
     if (r < 0 || r >= 300)
         return r == 401 ? 0 : error->code;
     via = json_text(caller, "via");
     if (strncmp(via, "token ", 6) != 0 || parse_u64(via + 6, &id) < 0)
         return 0;
     path = text_format("/tokens/%s", via + 6);
-    r = call(conf->server, conf->ca, token, "DELETE", path, NULL, &answer, error);
+    r = call_leader(conf, token, "DELETE", path, &answer, error);
     return r >= 200 && r < 300 ? 0 : error->code;
 }
 
@@ -223,7 +265,7 @@ int login_keep(const struct login *login, const char *folder, struct edl_error *
     _cleanup_free_ char *ca = login->ca != NULL ? text_format("ca: \"%s/ca.pem\"\n", folder) : NULL;
     _cleanup_free_ char *conf = text_format("# by edl login; edl logout removes it\n"
                                             "server: \"%s\"\n%stoken-file: \"%s/%s\"\n",
-                                            login->url, ca != NULL ? ca : "", folder, name);
+                                            login->servers, ca != NULL ? ca : "", folder, name);
     int r = write_one(folder, "client.conf", NULL, error); /* until the others fit it */
 
     if (r == 0)

@@ -15,6 +15,7 @@ struct edl_error;
 /* Owned. */
 struct login {
     char *url;      /* https://..., or http:// of this machine */
+    char *servers;  /* all schedulers of the cluster, with commas, url first */
     char *ca;       /* PEM of the authority; NULL: none is needed, or those of the system */
     char *token;    /* of every call from then on */
     bool is_made;   /* for a code: it goes at the logout */
@@ -27,8 +28,8 @@ void login_clear(struct login *login);
  * socket, or plain HTTP to another machine */
 int login_address(const char *given, char **ret, struct edl_error *error);
 
-/* login_come_in - with a code, a token, or either of them: fills token and caller, and stores
- * nothing. The code is used up then. Errors: those of the scheduler, EDL_EUNREACHABLE */
+/* login_come_in - with a code, a token, or either of them: fills token, caller and servers, and
+ * stores nothing. The code is used up then. Errors: those of the scheduler, EDL_EUNREACHABLE */
 enum login_secret { LOGIN_CODE, LOGIN_TOKEN, LOGIN_EITHER };
 int login_come_in(struct login *login, enum login_secret kind, const char *secret,
                   struct edl_error *error);

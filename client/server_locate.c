@@ -108,7 +108,8 @@ static int take_conf(const struct client_conf *conf, struct server *server, stru
         return 0;
     r = server_token_read(conf->token_file, &server->token, error);
     if (r < 0)
-        (void)edl_error_remedy(error, "edl login %s, or edl logout", conf->server);
+        (void)edl_error_remedy(error, "edl login %.*s, or edl logout",
+                               (int)strcspn(conf->server, ","), conf->server);
     return r;
 }
 

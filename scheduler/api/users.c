@@ -35,8 +35,9 @@ void api_whoami(struct http_request *request, void *userdata)
 
     (void)auth_caller(userdata, request, &caller);
     http_reply_json(request, 200,
-                    json_pack("{s:s,s:s,s:s}", "user", caller.user, "role",
-                              user_role_to_string(caller.role), "via", caller.via));
+                    leadership_add(userdata,
+                                   json_pack("{s:s,s:s,s:s}", "user", caller.user, "role",
+                                             user_role_to_string(caller.role), "via", caller.via)));
 }
 
 /* --- users --- */

@@ -123,7 +123,7 @@ void leadership_lost(struct scheduler *scheduler, const struct edl_error *error)
 /* leadership_end - this one's term is over by its own knowledge; behind a turn that is in flight */
 void leadership_end(struct scheduler *scheduler, const struct edl_error *why);
 
-/* leadership_add - the term and the addresses of all schedulers, to an answer for an agent; returns
+/* leadership_add - the term and the addresses of all schedulers, to an answer; returns
  * object. Nothing where one is alone */
 json_t *leadership_add(const struct scheduler *scheduler, json_t *object);
 

@@ -29,7 +29,15 @@ await 120 "a knows of b" knows_b
 both() { [[ $(edl_at a node add --foreground 2>/dev/null) == edl-agent\ --join\ https://*:${port[a]},https://*:${port[b]}\ * ]]; }
 await 120 "both in the line" both
 
+# the address of another cluster in the line of a node is passed over, and named where no address is the right one
+begin other 'listening on' edl-scheduler --conf '' --state-dir "$work/state-other" --listen https://127.0.0.1:0
+other=https://127.0.0.1:$(sed 's/.*://' "$work/state-other/address")
 line=$(edl_at a node add n1 --foreground 2>/dev/null)
+line=${line/--join /--join $other,}
+wrong=${line/,https:*:${port[b]} /,https://127.0.0.1:1 }
+# shellcheck disable=SC2086
+said=$($wrong --state-dir "$work/wrong" --conf '' --client-conf '' 2>&1) && fail 'it joined another cluster'
+[[ $said == *"$other: the server is not the one that the pin names"*"https://127.0.0.1:1: "* ]] || fail "addresses that are none: $said"
 # shellcheck disable=SC2046,SC2086
 begin agent "joined as n1" $line --state-dir "$work/node" --conf '' --client-conf '' --runtime direct --no-foreign --heartbeat 500ms --address 127.0.0.1 \
     --cpu 2 --memory 1Gi --cut-off-kill 5m --stop-processes-on-exit $([ "$(id -u)" != 0 ] || echo --allow-root)
@@ -69,10 +77,18 @@ never_stood() {
     holds '(.frozen_us // 0) == 0 and (.frozen_since_us // 0) == 0' <"$(echo "$work"/node/processes/*/supervisor.json)" || fail "it stood still"
 }
 
+# whoever logs in at one address knows them all
+login=$(edl_at a user add joe 2>/dev/null | grep '^edl login')
+joe() { env -u EDL_SERVER -u EDL_CA -u EDL_TOKEN_FILE XDG_CONFIG_HOME="$work/joe" "$@"; }
+# shellcheck disable=SC2086
+joe $login >/dev/null || fail "$login"
+[[ $(joe edl whoami) == joe,*"${port[a]}" ]] || fail "$(joe edl whoami)"
+
 kill -9 "${of[a]}"
 await 120 "the node at b" knows_term 2
 await 120 "the job at b" runs_at b
 never_stood b
+[[ $(joe edl whoami) == joe,*"${port[b]}" ]] || fail "$(joe edl whoami) $(cat "$work/joe/edl/client.conf")"
 for name in logs submit; do await 120 "more of $name" grows $name; done
 ended exec 255
 grep -q 'the session is over; the job goes on' "$work/out/exec.said" && grep -q '^try: the same command' "$work/out/exec.said" || fail "exec: $(cat "$work/out/exec.said")"
