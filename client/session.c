@@ -401,7 +401,8 @@ static int on_ping(sd_event_source *source, uint64_t time_us, void *userdata)
                         "nothing was heard of the node for %u s: the session is over; the job "
                         "may go on",
                         (unsigned)(SILENCE_US / USEC_PER_SEC));
-    (void)edl_error_remedy(&error, "edl nodes tells whether the node is there");
+    (void)edl_error_remedy(&error,
+                           "the same command again; edl nodes tells whether the node is there");
     enter(session);
     end_broken(session, &error);
     leave(session);
