@@ -93,6 +93,8 @@ void schedulers_print(struct server *server)
 
 /* --- edl admin standby --- */
 
+#define RUNS_US (10 * USEC_PER_SEC) /* each tells the database once a second */
+
 static void print_line(const json_t *made)
 {
     const char *pin = json_text(made, "ca_pin");
@@ -127,6 +129,27 @@ static int add(struct server *server, const struct invocation *invocation, const
     return STATUS_OK;
 }
 
+/* The database forgets a name, and nothing on that machine. */
+static void print_removed(const json_t *answer)
+{
+    const char *name = json_text(answer, "name");
+    uint64_t lines = json_u64(answer, "lines");
+    char text[32];
+
+    (void)printf("%s: %s\n", name, json_text(answer, "state"));
+    (void)fflush(stdout);
+    if (lines > 0)
+        report_note("a line for it that nobody had used is good no more");
+    if (json_object_get(answer, "seen_ago_us") == NULL)
+        return;
+    if (json_u64(answer, "seen_ago_us") < RUNS_US)
+        report_note("%s was there %s ago: if it runs it comes back, so stop it there: systemctl "
+                    "disable --now edl-scheduler.socket edl-scheduler",
+                    name, text_duration(json_u64(answer, "seen_ago_us"), text, sizeof text));
+    report_note("its machine has the key of the cluster's authority, the admin token and the "
+                "password of the database still: remove its state directory there");
+}
+
 static int take_away(struct server *server, const struct invocation *invocation, const char *name)
 {
     _cleanup_free_ char *segment = text_url_segment(name);
@@ -139,7 +162,7 @@ static int take_away(struct server *server, const struct invocation *invocation,
     if (invocation->common->json)
         json_print(answer);
     else
-        (void)printf("%s: %s\n", json_text(answer, "name"), json_text(answer, "state"));
+        print_removed(answer);
     return STATUS_OK;
 }
 

@@ -309,6 +309,25 @@ unsigned join_tokens_revoke_orphans(struct scheduler *scheduler, uint64_t now_wa
     return revoke_unexpired(scheduler, NULL, now_wall_us);
 }
 
+unsigned join_tokens_revoke_unused(struct scheduler *scheduler, const char *node,
+                                   uint64_t now_wall_us)
+{
+    unsigned n = 0;
+
+    for (struct join_token *token = scheduler->join_tokens.by_hash; token != NULL;
+         token = token->hh.next) {
+        struct stored_token *record = &token->record;
+
+        if (record->used_wall_us != 0 || record->expires_wall_us <= now_wall_us ||
+            !streq(record->node, node))
+            continue;
+        record->expires_wall_us = now_wall_us;
+        change(&scheduler->join_tokens, token);
+        n++;
+    }
+    return n;
+}
+
 void join_tokens_each(const struct scheduler *scheduler, store_token_fn fn, void *userdata)
 {
     for (const struct join_token *token = scheduler->join_tokens.by_hash; token != NULL;

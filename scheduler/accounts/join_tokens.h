@@ -83,6 +83,11 @@ int join_tokens_revoke(struct scheduler *scheduler, const char *id, uint64_t now
 unsigned join_tokens_revoke_all(struct scheduler *scheduler, const char *made_by,
                                 uint64_t now_wall_us);
 
+/* join_tokens_revoke_unused - every one that was made for that node and that nobody has used; how
+ * many there were */
+unsigned join_tokens_revoke_unused(struct scheduler *scheduler, const char *node,
+                                   uint64_t now_wall_us);
+
 /* join_tokens_revoke_orphans - every one that was made with a token that is no more, and that has
  * not expired, used or not; how many there were */
 unsigned join_tokens_revoke_orphans(struct scheduler *scheduler, uint64_t now_wall_us);

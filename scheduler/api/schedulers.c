@@ -263,30 +263,59 @@ void api_standby_join(struct http_request *request, void *userdata)
 
 /* --- one that is no more --- */
 
-void api_standby_remove(struct http_request *request, void *userdata)
+static int check_other(const struct scheduler *scheduler, const char *name, struct edl_error *error)
 {
-    struct scheduler *scheduler = userdata;
-    struct leadership *leadership = &scheduler->leadership;
-    const char *name = http_request_param(request, "scheduler");
-    struct edl_error error = { 0 };
+    int r = check_shared(scheduler, error);
+
+    if (r < 0 || !streq(name, scheduler->leadership.self.name))
+        return r;
+    (void)edl_error_set(error, EDL_EBADTRANSITION, "the scheduler %s leads", name);
+    return edl_error_remedy(error, "stop it: another one takes over, and forgets it then");
+}
+
+/* forget_peer - true: it was known; adds when it was last seen */
+static bool forget_peer(struct leadership *leadership, const char *name, json_t *answer)
+{
     size_t i = 0;
 
-    if (check_shared(scheduler, &error) < 0) {
-        refuse_after_commit(scheduler, request, &error);
-        return;
-    }
     while (i < leadership->n_others && !streq(leadership->others[i].name, name))
         i++;
-    if (i == leadership->n_others) {
-        (void)edl_error_set(&error, -ENOENT, "there is no standby %.80s", name);
-        (void)edl_error_remedy(&error, "`edl admin standby list` has all of them");
-        refuse_after_commit(scheduler, request, &error);
-        return;
-    }
+    if (i == leadership->n_others)
+        return false;
+    (void)json_object_set_new(answer, "seen_ago_us",
+                              json_integer((json_int_t)leadership->others[i].seen_ago_us));
     leadership->others[i] = leadership->others[--leadership->n_others];
     if (leadership->watch != NULL)
         watch_forget(leadership->watch, name);
     log_info("scheduler %s is no longer told to nodes", name);
-    tell_after_commit(scheduler, request, 200,
-                      json_pack("{s:s,s:s}", "name", name, "state", "removed"));
+    return true;
+}
+
+/* A line for it that nobody has used is good no more: who takes a scheduler away wants none. */
+void api_standby_remove(struct http_request *request, void *userdata)
+{
+    struct scheduler *scheduler = userdata;
+    const char *name = http_request_param(request, "scheduler");
+    struct edl_error error = { 0 };
+    char node[NODE_NAME_MAX + 1];
+    json_t *answer;
+    unsigned n;
+
+    if (check_other(scheduler, name, &error) < 0) {
+        refuse_after_commit(scheduler, request, &error);
+        return;
+    }
+    (void)snprintf(node, sizeof node, STANDBY_PREFIX "%.*s",
+                   NODE_NAME_MAX - (int)strlen(STANDBY_PREFIX), name);
+    n = join_tokens_revoke_unused(scheduler, node, clock_instant().wall_us);
+    answer = json_pack("{s:s,s:s,s:I}", "name", name, "state", "removed", "lines", (json_int_t)n);
+    if (!forget_peer(&scheduler->leadership, name, answer) && n == 0) {
+        json_decref(answer);
+        (void)edl_error_set(&error, -ENOENT, "there is no standby %.80s, and no line for one",
+                            name);
+        (void)edl_error_remedy(&error, "`edl admin standby list` has all of them");
+        refuse_after_commit(scheduler, request, &error);
+        return;
+    }
+    held_after_commit(scheduler, held_new(request), 200, answer);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "scheduler/store/engine.h"
 #include "scheduler/worker.h"
@@ -24,7 +25,8 @@ struct watch {
     struct worker *worker;  /* owned */
     sd_event_source *timer; /* owned */
     struct engine *engine;  /* owned; NULL: the look that runs has it, or there is none */
-    char forget[SCHEDULER_NAME_MAX + 1];
+    char forget[SCHEDULERS_MAX][SCHEDULER_NAME_MAX + 1]; /* until a look has done it */
+    size_t n_forget;
     struct look *look; /* the thread's; NULL: none runs */
 };
 
@@ -62,6 +64,17 @@ static void run(struct worker_job *job)
 
 /* --- in the loop --- */
 
+static void forgotten(struct watch *watch, const char *name)
+{
+    for (size_t i = 0; i < watch->n_forget; i++)
+        if (streq(watch->forget[i], name)) {
+            watch->n_forget--;
+            memmove(watch->forget[i], watch->forget[i + 1],
+                    (watch->n_forget - i) * sizeof watch->forget[0]);
+            return;
+        }
+}
+
 static void done(struct worker_job *job)
 {
     struct look *look = (struct look *)job;
@@ -69,6 +82,8 @@ static void done(struct worker_job *job)
 
     watch->engine = look->engine;
     watch->look = NULL;
+    if (look->r == 0 && look->forget[0] != '\0')
+        forgotten(watch, look->forget);
     watch->config.told(look->r == 0 ? &look->facts : NULL, &look->error, watch->config.userdata);
     free(look);
 }
@@ -88,15 +103,17 @@ void watch_ask(struct watch *watch)
     (void)snprintf(look->url, sizeof look->url, "%s", config->url);
     (void)snprintf(look->name, sizeof look->name, "%s", config->self.name);
     (void)snprintf(look->address, sizeof look->address, "%s", config->self.address);
-    (void)snprintf(look->forget, sizeof look->forget, "%s", watch->forget);
-    watch->forget[0] = '\0';
+    if (watch->n_forget > 0)
+        (void)snprintf(look->forget, sizeof look->forget, "%s", watch->forget[0]);
     watch->look = look;
     worker_start(watch->worker, &look->job);
 }
 
 void watch_forget(struct watch *watch, const char *name)
 {
-    (void)snprintf(watch->forget, sizeof watch->forget, "%s", name);
+    forgotten(watch, name); /* once is enough */
+    if (watch->n_forget < ELEMENTS(watch->forget))
+        (void)snprintf(watch->forget[watch->n_forget++], sizeof watch->forget[0], "%s", name);
     watch_ask(watch);
 }
 

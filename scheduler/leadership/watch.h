@@ -29,7 +29,7 @@ int watch_new(sd_event *event, const struct watch_config *config, struct watch *
 /* watch_ask - at once, unless it looks */
 void watch_ask(struct watch *watch);
 
-/* watch_forget - the next look lets the database forget that scheduler */
+/* watch_forget - the next looks let the database forget that scheduler, until one did */
 void watch_forget(struct watch *watch, const char *name);
 
 /* watch_free - waits for nothing; accepts NULL, returns NULL */

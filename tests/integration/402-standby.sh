@@ -131,4 +131,16 @@ await 120 'b leads again' role_is b leader
 ask b "/workspaces/$sha" -o "$work/answer"
 cmp "$work/archive" "$work/answer" || fail "the archive that came meanwhile: $(cat "$work/answer")"
 
+# those that are no more are forgotten, two at once as well, and the admin hears what their machines have still
+postgresql_sql p edl "INSERT INTO scheduler VALUES ('x', '', 0)" >/dev/null
+lists_x() { edl_at b admin standby list | grep -q '^x *silent'; }
+await 120 'x is listed' lists_x
+for name in a x; do edl_at b admin standby remove $name >>"$work/removed" 2>>"$work/notes"; done
+[ "$(cat "$work/removed")" = $'a: removed\nx: removed' ] || fail "$(cat "$work/removed")"
+grep -q 'remove its state directory there' "$work/notes" || fail "$(cat "$work/notes")"
+alone() { [ "$(postgresql_sql p edl 'SELECT name FROM scheduler')" = b ]; }
+await 120 'the database knows of b alone' alone
+if edl_at b admin standby remove b 2>"$work/err"; then fail 'the leader was removed'; fi
+grep -q 'b leads' "$work/err" || fail "$(cat "$work/err")"
+
 if grep -rq verysecret "$work"/*.log "$work/joined" "$work/err" "$work/state-b"; then fail 'a password was told'; fi

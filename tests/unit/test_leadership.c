@@ -410,9 +410,40 @@ TEST(test_the_schedulers_are_listed)
     assert_non_null(strstr(reply.body, "\nedl_database_copies{state=\"unknown\"} 1\n"));
     assert_non_null(strstr(reply.body, "\nedl_database_copies{state=\"async\"} 0\n"));
     ask(live, 404, "DELETE", "/schedulers/n7", NULL, &reply);
+    ask(live, 409, "DELETE", "/schedulers/n1", NULL, &reply); /* itself */
+    assert_non_null(strstr(reply.error.text, "n1 leads"));
     ask(live, 200, "DELETE", "/schedulers/n2", NULL, &reply);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "lines")), 0);
+    assert_non_null(json_object_get(reply.json, "seen_ago_us"));
     ask(live, 200, "GET", "/schedulers", NULL, &reply);
     assert_int_equal(json_array_size(json_object_get(reply.json, "schedulers")), 1);
+    reply_clear(&reply);
+}
+
+TEST(test_a_scheduler_that_is_taken_away_has_no_line)
+{
+    struct live *live = *state;
+    struct reply reply = { 0 };
+    char *tokens[2];
+
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    (void)snprintf(live->scheduler->options.store, STORE_URL_MAX, "postgresql:///edl");
+    for (size_t i = 0; i < ELEMENTS(tokens); i++) { /* typed twice: both are good */
+        ask(live, 201, "POST", "/schedulers", "{\"name\":\"n3\"}", &reply);
+        tokens[i] = strdup(json_string_value(json_object_get(reply.json, "token")));
+    }
+    ask(live, 200, "DELETE", "/schedulers/n3", NULL, &reply);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "lines")), 2);
+    assert_null(json_object_get(reply.json, "seen_ago_us"));
+    for (size_t i = 0; i < ELEMENTS(tokens); i++) {
+        reply_clear(&reply);
+        live_send_as(live, tokens[i], "POST", "/schedulers/join", NULL, NULL, &reply);
+        live_wait(live, &reply);
+        assert_int_equal(reply.status, 401);
+        free(tokens[i]);
+    }
+    ask(live, 404, "DELETE", "/schedulers/n3", NULL, &reply);
     reply_clear(&reply);
 }
 
