@@ -47,6 +47,21 @@ static void print_revoked(const struct restored *restored)
             restored->unknown.text);
 }
 
+/* A backup has no archives: what is not there has to come again. */
+static void print_lacks(const struct restored *restored)
+{
+    size_t n = 0;
+    char *text = needed_archives_text(&restored->lacks, &n);
+
+    if (text != NULL)
+        (void)fprintf(stderr,
+                      "edl-scheduler: warning: archives of workspaces that jobs need are not here,"
+                      " and a backup has none: %zu; their owners send them again, with edl submit"
+                      " --upload of the same folder\n%s",
+                      n, text);
+    free(text);
+}
+
 /* edl admin restore */
 static int restore(const struct scheduler_options *options)
 {
@@ -66,6 +81,7 @@ static int restore(const struct scheduler_options *options)
     if (restored.aside[0] != '\0')
         (void)printf("the former database is %s\n", restored.aside);
     print_revoked(&restored);
+    print_lacks(&restored);
     restored_clear(&restored);
     return EXIT_SUCCESS;
 }

@@ -222,6 +222,8 @@ static int begin_epoch(const struct scheduler_options *options, struct store *st
     if (r < 0)
         return r;
     cluster_restored(cluster, now);
+    needed_archives_add(&ret->lacks, cluster);
+    needed_archives_in_folder(&ret->lacks, options);
     (void)store_epoch_numbers(store, &numbers);
     cluster_begin_epoch(cluster, &numbers, now);
     /* nobody knows the orders of nodes since the backup was made */
@@ -308,13 +310,19 @@ static void note_revoked(enum revoked_kind kind, const char *what, void *userdat
     restored->n_revoked[kind]++;
 }
 
-void restored_clear(struct restored *restored)
+static void clear_revoked(struct restored *restored)
 {
     for (size_t i = 0; i < ELEMENTS(restored->revoked); i++) {
         free(restored->revoked[i]);
         restored->revoked[i] = NULL;
         restored->n_revoked[i] = 0;
     }
+}
+
+void restored_clear(struct restored *restored)
+{
+    needed_archives_done(&restored->lacks);
+    clear_revoked(restored);
 }
 
 /* A restore that was broken off may have set the former database aside already; its mark says
@@ -361,7 +369,7 @@ static int revoke_since(const struct scheduler_options *options, const char *cop
     if (store_revoke(copy, former, clock_instant().wall_us, note_revoked, ret, ret_known,
                      &ret->unknown) < 0) {
         edl_error_prefix(&ret->unknown, "the former database: ");
-        restored_clear(ret);
+        clear_revoked(ret);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scheduler/restore_archives.h"
 #include "scheduler/store/store.h"
 #include "shared/error.h"
 
@@ -15,10 +16,11 @@ struct scheduler_options;
 struct restored {
     char aside[4096]; /* where the former database is; "" there was none */
     uint64_t jobs, nodes;
-    uint64_t first_job;          /* new jobs are numbered from here on */
-    size_t n_revoked[REVOKED_N]; /* since the backup was made */
-    char *revoked[REVOKED_N];    /* owned; a line for each, NULL for none */
-    struct edl_error unknown;    /* why that cannot be known; code 0: it is */
+    uint64_t first_job;           /* new jobs are numbered from here on */
+    size_t n_revoked[REVOKED_N];  /* since the backup was made */
+    char *revoked[REVOKED_N];     /* owned; a line for each, NULL for none */
+    struct edl_error unknown;     /* why that cannot be known; code 0: it is */
+    struct needed_archives lacks; /* archives of workspaces that jobs need and that are not there */
 };
 
 /* restore_backup - options.restore_file becomes the database of options.state_dir

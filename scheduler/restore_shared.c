@@ -46,7 +46,7 @@ static int take_out(const struct scheduler_options *options, const char *path,
     return r;
 }
 
-static int put_in(const struct scheduler_options *options, const char *path,
+static int put_in(const struct scheduler_options *options, const char *path, struct restored *ret,
                   struct edl_error *error)
 {
     char where[STORE_URL_MAX];
@@ -60,6 +60,8 @@ static int put_in(const struct scheduler_options *options, const char *path,
         r = postgresql_copy_target(options->store, &to, error);
     if (r == 0)
         r = copy_all(from, to, &wishes, &sum, error);
+    if (r == 0)
+        needed_archives_in_rows(&ret->lacks, to);
     copy_sum_done(&sum);
     (void)copy_close(to);
     (void)copy_close(from);
@@ -86,7 +88,7 @@ int restore_shared(const struct scheduler_options *options, struct restored *ret
     if (r == 0)
         r = restore_prepare_copy(options, former, ret, error);
     if (r == 0)
-        r = put_in(options, copy, error);
+        r = put_in(options, copy, ret, error);
     restore_remove_copy(options);
     if (r < 0 && !stays)
         (void)unlink(ret->aside);

@@ -87,7 +87,7 @@ static void tell(const struct workspace_move *move, const char *doing, uint64_t 
 {
     const struct copy_wishes *wishes = move->wishes;
 
-    if (wishes != NULL && wishes->progress != NULL)
+    if (wishes != NULL && wishes->progress != NULL && all >= MIB)
         wishes->progress("archives of workspaces", doing, bytes / MIB, all / MIB, wishes->userdata);
 }
 

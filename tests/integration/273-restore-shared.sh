@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A database that schedulers share is backed up, and put back to an earlier moment: by edl admin restore from a file, and by other
-# means with edl admin begin-epoch behind them. No number is given twice, removed rights stay removed, and the term goes on.
+# means with edl admin begin-epoch behind them. No number is given twice, removed rights stay removed, and the term goes on. Archives of
+# workspaces that jobs need and that are not there are named: a backup of either engine has none.
 # Takes 8 s: makes a server of PostgreSQL, and migrates and restores twice
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/daemons.sh"
 . "$EDL_SOURCE_DIR/tests/lib/postgresql.sh"
@@ -18,7 +19,11 @@ first_job() { sed -n 's/^new jobs are numbered from \([0-9]*\) on$/\1/p' "$work/
 run_scheduler policy
 edl user add ann --role user >/dev/null
 gone=$(edl token create --user ann --note gone --json | jq -r .id)
-edl submit --name first -- true >/dev/null 2>&1
+echo archive >"$work/archive"
+sha=$(sha256sum "$work/archive" | cut -d ' ' -f 1)
+curl -sS --max-time 60 -o /dev/null -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" -H 'Content-Type: application/octet-stream' \
+    -T "$work/archive" "$EDL_SERVER/workspaces/$sha"
+edl submit --name first --workspace "sha256:$sha" -- true >/dev/null 2>&1
 edl admin backup "$work/backup"
 edl token remove "$gone" >/dev/null
 edl submit --name later -- true >/dev/null 2>&1
@@ -30,6 +35,11 @@ edl admin migrate --to "$url" --state-dir "$state" >/dev/null || fail 'not migra
 sql 'UPDATE leader SET term = 7' >/dev/null
 newest=$(sql 'SELECT max(revision) FROM event')
 
+lacks() { # NAME: the error says so, and of which job it is
+    grep -q 'jobs need are not here.*: 1;' "$work/err" && grep -q "^  sha256:$sha  job 1 of admin\$" "$work/err" || fail "$1: $(cat "$work/err")"
+}
+has_all() { ! grep -q 'are not here' "$work/err" || fail "$1: $(cat "$work/err")"; }
+
 # the file takes the place of the rows; what the database knew to be removed stays so
 shared --restore "$work/backup"
 grep -qx 'restored 1 job and 0 nodes' "$work/out" || fail "$(cat "$work/out")"
@@ -37,13 +47,17 @@ grep -qx 'revoked since the backup, and still so: 1' "$work/out" || fail "a remo
 [ "$(sql 'SELECT count(*) FROM token')" = 0 ] || fail 'a removed token is back'
 [ "$(sql 'SELECT name FROM job')" = first ] || fail "jobs: $(sql 'SELECT name FROM job')"
 [ "$(sql 'SELECT term > 7 FROM leader')" = t ] || fail 'a term may be given twice'
+has_all 'the database has the archive'
 first=$(first_job)
 [ "$first" -ge 1000 ] || fail "the number of a job may be given twice: $first"
 aside=$(sed -n 's/^the former database is //p' "$work/out")
 [ "$(sqlite3 -readonly "$aside" 'SELECT count(*) FROM job')" = 2 ] || fail "the former database is not $aside"
 
 # by the tools of the database: nobody knows what was removed, and a later backup does
+mv "$state/workspaces/$sha" "$work/kept"
+sql 'DELETE FROM workspace' >/dev/null
 shared --begin-epoch
+lacks 'a database without archives'
 grep -q 'rights that were revoked since the backup are valid again' "$work/err" || fail "no warning: $(cat "$work/err")"
 [ "$(first_job)" -gt "$first" ] || fail 'the number of a job may be given twice'
 [ "$(sql 'SELECT count(*) FROM epoch')" = 2 ] || fail 'there is no new epoch'
@@ -63,6 +77,7 @@ if timeout 120 edl-scheduler --conf '' --state-dir "$work/other" --store "$url" 
 grep -q 'a scheduler uses the database edl' "$work/err" || fail "$(cat "$work/err")"
 end "$pid"
 shared --restore "$work/shared"
+lacks 'a backup of PostgreSQL in PostgreSQL'
 [ "$(sql "SELECT count(*) FROM job WHERE name = 'shared'")" = 1 ] || fail 'the job of the backup is not there'
 
 # in a file it goes on as well
@@ -76,3 +91,13 @@ end "$pid"
 # by one statement of the command line, and where the state is in a file, too
 edl admin begin-epoch --state-dir "$state" >"$work/out" || fail 'no epoch begun'
 [ "$(first_job)" -gt "$first" ] || fail "jobs are numbered from $(first_job)"
+
+# a backup of one engine in the other: the folder of archives is what it was
+for backup in "$work/shared" "$work/backup"; do
+    edl admin restore "$backup" --state-dir "$work/fresh" >"$work/out" 2>"$work/err" || fail "no restore of $backup: $(cat "$work/err")"
+    lacks "$backup in SQLite"
+done
+mkdir -p "$work/fresh/workspaces"
+cp "$work/kept" "$work/fresh/workspaces/$sha"
+edl admin restore "$work/shared" --state-dir "$work/fresh" >"$work/out" 2>"$work/err" || fail "no restore: $(cat "$work/err")"
+has_all 'the folder has the archive'
