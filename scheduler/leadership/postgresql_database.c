@@ -118,6 +118,7 @@ static int look(struct engine *engine, const struct shared_self *self, struct sh
 const struct shared_database postgresql_database = {
     .open = open_writer,
     .lead = lead,
+    .loaded = postgresql_loaded,
     .warnings = postgresql_warnings,
     .open_reader = postgresql_open_reader,
     .open_bytes = postgresql_open_bytes,

@@ -63,6 +63,8 @@ struct shared_database {
     /* waits until nobody else leads; the term is stored then */
     int (*lead)(struct store *store, const struct shared_self *self, const atomic_bool *give_up,
                 uint64_t *ret_term, struct edl_error *error);
+    /* the state has been read from the store: a silence of it is taken for an end from now on */
+    int (*loaded)(struct store *store, struct edl_error *error);
     /* what an administrator ought to change in the server, a line each; the store's */
     const char *(*warnings)(const struct store *store);
     /* a connection for reading; for watching, it also tells that self is there */

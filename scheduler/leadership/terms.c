@@ -143,6 +143,8 @@ static int make_far(struct scheduler *scheduler, struct store *near, struct edl_
     int r = answered_keys_load(&scheduler->answered, near, error);
 
     if (r == 0)
+        r = scheduler->leadership.database->loaded(near, error);
+    if (r == 0)
         r = store_far_new(scheduler->event, &config, &far, error);
     if (r < 0)
         return r;

@@ -567,6 +567,24 @@ TEST(test_a_leader_that_was_deposed_stores_nothing)
     (void)store_free(second);
 }
 
+TEST(test_a_leader_that_loads_may_be_silent_for_longer)
+{
+    static const char silence[] =
+        "SELECT setting::bigint FROM pg_settings WHERE name = 'idle_session_timeout'";
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct edl_error error = { 0 };
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url);
+    store = open_it(url);
+    lead(store, "first", 1, false);
+    assert_int_equal(engine_number(store->engine, silence), 30000);
+    assert_int_equal(postgresql_loaded(store, &error), 0);
+    assert_int_equal(engine_number(store->engine, silence), 1500);
+    (void)store_free(store);
+}
+
 /* As when agents know terms that the database has lost. */
 TEST(test_a_term_begins_above_a_number)
 {
@@ -632,6 +650,8 @@ TEST(test_a_session_that_was_ended_is_away)
  * by who waits. */
 TEST(test_a_leader_that_stands_still_is_followed)
 {
+    struct edl_error error = { 0 };
+
     NEED_SERVER();
     for (int in_transaction = 0; in_transaction < 2; in_transaction++) {
         char url[POSTGRESQL_TEST_URL_SIZE];
@@ -641,6 +661,8 @@ TEST(test_a_leader_that_stands_still_is_followed)
         first = open_it(url);
         second = open_it(url);
         lead(first, "first", 1, in_transaction == 1);
+        if (in_transaction == 0)
+            assert_int_equal(postgresql_loaded(first, &error), 0);
         if (in_transaction == 1) {
             assert_int_equal(first->engine->calls->begin(first->engine), 0);
             assert_int_equal(engine_number(first->engine, "SELECT 1"), 1);

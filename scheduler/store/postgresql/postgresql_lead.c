@@ -6,9 +6,9 @@
  * standby, before anything else is read. Each transaction begins with a change of the row that
  * fails in another term (the fence, postgresql_engine.c).
  *
- * The server ends the session of a leader that says nothing (idle_session_timeout). A leader that
- * is stopped in the middle of a transaction's messages is not idle to the server. The scheduler
- * that waits for the lock ends that session. */
+ * The server ends the session of a leader that says nothing (idle_session_timeout). While it loads
+ * the state it has more time for that. A leader that is stopped in the middle of a transaction's
+ * messages is not idle to the server. The scheduler that waits for the lock ends that session. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,10 +22,12 @@
 #include "shared/rfc3339.h"
 
 #define WAIT_LIMIT_US 2500000 /* without an answer while it waits for the lock, which takes 1 s */
+/* A state of many jobs takes seconds between two reads of it, in which the session is idle. */
 #define LEADER_SETTINGS                                                                            \
-    "SELECT set_config('idle_session_timeout', '1500ms', false),"                                  \
+    "SELECT set_config('idle_session_timeout', '30s', false),"                                     \
     " set_config('idle_in_transaction_session_timeout', '3s', false),"                             \
     " set_config('lock_timeout', '0', false)"
+#define LOADED_SETTINGS "SELECT set_config('idle_session_timeout', '1500ms', false)"
 #define WAITER_SETTINGS "SELECT set_config('lock_timeout', '1000ms', false)"
 #define STRINGIFY(x) #x
 #define TEXT(x) STRINGIFY(x)
@@ -142,6 +144,15 @@ int postgresql_lead(struct store *store, const char *name, const char *address, 
     store_forget_sums(store); /* another leader may have written since they were read */
     postgresql->term = term;
     *ret_term = term;
+    return 0;
+}
+
+int postgresql_loaded(struct store *store, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
+
+    if (postgresql_ask(postgresql, LOADED_SETTINGS, 0, NULL, NULL) < 0)
+        return postgresql_told(postgresql, "beginning to lead", error);
     return 0;
 }
 
