@@ -160,8 +160,8 @@ machine_enter_groups() { # NAME: this shell, before it becomes the machine
     done
 }
 
-machine_boot() { # NAME...: all of them at once
-    local name deadline=$((SECONDS + 60))
+machine_boot() { # NAME...: all of them at once. Where one could, another one only takes longer
+    local name deadline=$((SECONDS + ${machine_was_up:+30}0 + 60))
     for name in "$@"; do machine_start "$name"; done
     for name in "$@"; do machine_await "$name" "$deadline"; done
 }
