@@ -30,6 +30,7 @@
 #include "scheduler/leadership/leadership.h"
 #include "scheduler/metrics.h"
 #include "scheduler/nodes/file_reads.h"
+#include "scheduler/nodes/late_reports.h"
 #include "scheduler/nodes/leaving.h"
 #include "scheduler/nodes/machine.h"
 #include "scheduler/nodes/progress.h"
@@ -107,13 +108,14 @@ struct scheduler {
     struct keyed *keyed;           /* uthash: Idempotency-Keys of the turn; their helds own them */
     struct event_stream *event_streams; /* owned list; as many as n_event_streams */
     unsigned n_event_streams;
-    struct later *later;               /* owned list: topics to wake after the commit */
-    struct backup_job *backup;         /* owned; NULL: none is being made */
-    struct forecast_job *forecast;     /* owned; NULL: none is being made (api/forecast.c) */
-    struct turn_flight *flight;        /* owned: the turn that is not stored yet; NULL: none */
-    sd_event_source *turn;             /* owned; one-shot, armed by scheduler_touch */
-    sd_event_source *late;             /* owned; ends the wait of reports for a turn in flight */
-    uint64_t flights_took_us[2];       /* the last turns that were in flight, the newest first */
+    struct later *later;           /* owned list: topics to wake after the commit */
+    struct backup_job *backup;     /* owned; NULL: none is being made */
+    struct forecast_job *forecast; /* owned; NULL: none is being made (api/forecast.c) */
+    struct turn_flight *flight;    /* owned: the turn that is not stored yet; NULL: none */
+    sd_event_source *turn;         /* owned; one-shot, armed by scheduler_touch */
+    sd_event_source *late;         /* owned; ends the wait of reports for a turn in flight */
+    uint64_t flights_took_us[2];   /* the last turns that were in flight, the newest first */
+    struct late_reports late_reports;
     sd_event_source *timer;            /* owned; cluster_next_deadline_us */
     sd_event_source *drain;            /* owned; archive_drain.c */
     struct worker *checker;            /* owned; database_check.c */

@@ -570,7 +570,7 @@ void scheduler_stored(void *userdata, int r, uint64_t sent_us, const struct edl_
         scheduler_touch(scheduler);
     waiters_go_on(scheduler);
     askings_go_on(scheduler);
-    dispatch_wake(scheduler);
+    dispatch_landed(scheduler);
     leaving_go_on(scheduler);
 }
 

@@ -207,6 +207,9 @@ void api_node_report(struct http_request *request, void *userdata);
 /* api_reports_are_late - those that wait for the turn in flight get their lease alone, and are told
  * that nothing is stored yet */
 void api_reports_are_late(struct scheduler *scheduler);
+/* api_late_report - late_reports_take's: the turn is back in which the report came; userdata is the
+ * scheduler */
+void api_late_report(void *userdata, const char *name, const json_t *body);
 void api_nodes_list(struct http_request *request, void *userdata);
 void api_node_show(struct http_request *request, void *userdata);
 void api_node_set(struct http_request *request, void *userdata);

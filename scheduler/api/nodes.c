@@ -11,13 +11,12 @@
 #include "scheduler/accounts/join_tokens.h"
 #include "scheduler/api/api.h"
 #include "scheduler/api/forecast.h"
+#include "scheduler/api/node_report.h"
 #include "scheduler/api/page.h"
 #include "scheduler/api/precondition.h"
 #include "scheduler/calls/body.h"
 #include "scheduler/core/core.h"
-#include "scheduler/core/model/old_cause_text.h"
 #include "scheduler/json/node_json.h"
-#include "scheduler/nodes/serving.h"
 #include "scheduler/scheduler.h"
 #include "shared/agent_wire.h"
 #include "shared/cleanup.h"
@@ -25,10 +24,6 @@
 #include "shared/error.h"
 #include "shared/http_server.h"
 #include "shared/macro.h"
-#include "shared/step_sums_json.h"
-
-/* A century: what a node that is wrong says would be believed of all jobs of a family. */
-#define RAN_MAX_US (UINT64_C(100) * 365 * 86400 * USEC_PER_SEC)
 
 /* The id of a report that waits for its turn: its node was in the cluster already, in the same
  * boot. A node that is back, or was started again, gets no lease before that is stored. */
@@ -80,18 +75,6 @@ static int read_credential(const json_t *body, struct join *join, struct edl_err
     return 0;
 }
 
-/* read_machine_id - "" and NULL: not told, as by agents of before */
-static int read_machine_id(const json_t *body, const char **ret, struct edl_error *error)
-{
-    struct body_field may = { .object = body, .at = "" };
-    int r = body_string(&may, "machine_id", MACHINE_ID_MAX, ret, error);
-
-    if (r < 0 || *ret == NULL || strspn(*ret, "0123456789abcdef") == strlen(*ret))
-        return r;
-    return edl_error_at(error, -EINVAL, "/machine_id", "machine_id is at most %d hex digits",
-                        MACHINE_ID_MAX);
-}
-
 static int read_join(const json_t *body, struct join *join, struct edl_error *error)
 {
     struct body_field must = { .object = body, .at = "", .required = true };
@@ -101,7 +84,7 @@ static int read_join(const json_t *body, struct join *join, struct edl_error *er
     if (r == 0)
         r = api_check_node_name(join->name, error);
     if (r == 0)
-        r = read_machine_id(body, &join->machine_id, error);
+        r = node_report_machine_id(body, &join->machine_id, error);
     if (r == 0)
         r = body_string(&may, "boot_id", 39, &join->boot_id, error);
     if (r == 0)
@@ -200,159 +183,6 @@ void api_node_join(struct http_request *request, void *userdata)
     json_decref(body);
 }
 
-static int read_exit(const struct body_field *may, struct process_report *ret,
-                     struct edl_error *error)
-{
-    const json_t *code = json_object_get(may->object, "exit_code");
-    uint64_t signal = 0;
-    int r = body_u64(may, "exit_signal", 128, &signal, error);
-
-    if (r < 0)
-        return r;
-    ret->exit_signal = (int)signal;
-    /* -1: the agent does not know; not a number yet: it still runs */
-    ret->exit_code = json_is_integer(code) ? (int)json_integer_value(code) : -1;
-    return 0;
-}
-
-/* read_steps - what a program says: nonsense is left out, and is no reason to lose its node */
-static void read_steps(const json_t *item, struct steps_told *ret)
-{
-    const json_t *steps = json_object_get(item, "steps");
-    struct body_field may = { .object = steps, .at = "" };
-
-    ret->any = steps != NULL && step_sums_from_json(steps, &ret->sums, NULL) == 0 &&
-               body_u64(&may, "age_us", INT64_MAX, &ret->age_us, NULL) == 0;
-}
-
-static int read_process(const json_t *item, const char *at, struct process_report *ret,
-                        struct edl_error *error)
-{
-    struct body_field must = { .object = item, .at = at, .required = true };
-    struct body_field may = { .object = item, .at = at };
-    const char *state, *unfit = NULL, *fault = NULL, *cause = NULL;
-    uint64_t index, pid = 0;
-    int s;
-    int r = body_u64(&must, "job_id", INT64_MAX, &ret->job_id, error);
-
-    if (r == 0)
-        r = body_string(&must, "role", ROLE_NAME_MAX, &ret->role, error);
-    if (r == 0)
-        r = body_u64(&must, "index", UINT32_MAX, &index, error);
-    if (r == 0)
-        r = body_u64(&must, "incarnation", INT64_MAX, &ret->incarnation, error);
-    if (r == 0)
-        r = body_string(&must, "state", 32, &state, error);
-    if (r == 0)
-        r = body_u64(&may, "pid", INT32_MAX, &pid, error);
-    if (r == 0)
-        r = body_reported(&may, "reason", 1024, &ret->reason, error);
-    if (r == 0)
-        r = body_u64(&may, "cpu_used_us", INT64_MAX, &ret->cpu_used_us, error);
-    if (r == 0)
-        r = body_u64(&may, "memory_used_bytes", INT64_MAX, &ret->memory_used_bytes, error);
-    if (r == 0)
-        r = body_u64(&may, "memory_peak_bytes", INT64_MAX, &ret->memory_peak_bytes, error);
-    if (r == 0)
-        r = body_u64(&may, "tasks", INT64_MAX, &ret->tasks, error);
-    if (r == 0)
-        r = body_u64(&may, "ran_us", RAN_MAX_US, &ret->ran_us, error);
-    if (r == 0)
-        r = body_u64(&may, "frozen_us", RAN_MAX_US, &ret->frozen_us, error);
-    if (r == 0)
-        r = body_u64(&may, "orphans_reaped", UINT32_MAX, &ret->orphans_reaped, error);
-    if (r == 0)
-        r = body_reported(&may, "error", 1024, &ret->error, error);
-    if (r == 0)
-        r = body_u64(&may, "error_before_us", RAN_MAX_US, &ret->error_before_us, error);
-    if (r == 0)
-        r = body_string(&may, "unfit", 63, &unfit, error);
-    if (r == 0)
-        r = body_string(&may, "start_fault", 63, &fault, error);
-    if (r == 0)
-        r = body_string(&may, "cause", 63, &cause, error);
-    if (r == 0)
-        r = read_exit(&may, ret, error);
-    if (r < 0)
-        return r;
-    s = process_state_from_string(state);
-    if (s < 0 || s == PROCESS_LOST)
-        return edl_error_at(error, -EINVAL, at, "%s/state \"%s\" is not an agent's word", at,
-                            state);
-    read_steps(item, &ret->steps);
-    serving_read(json_object_get(item, "progress"), &ret->backlog);
-    ret->backlog.old = json_is_true(json_object_get(item, "progress_old"));
-    ret->state = (enum process_state)s;
-    ret->index = (uint32_t)index;
-    ret->pid = (int64_t)pid;
-    ret->told_progress = json_object_size(json_object_get(item, "progress")) > 0;
-    ret->unfit = unfit_from_string(unfit);
-    ret->start_fault =
-        start_fault_from_string(fault, cause != NULL || unfit != NULL ? NULL : ret->reason);
-    ret->cause =
-        cause != NULL ? cause_of_exit(exit_cause_from_string(cause)) : cause_from_text(ret->reason);
-    return 0;
-}
-
-static int read_report(const json_t *body, struct node_report *ret,
-                       struct process_report **ret_list, uint16_t **ret_ports,
-                       struct edl_error *error)
-{
-    struct body_field must = { .object = body, .at = "", .required = true };
-    struct body_field may = { .object = body, .at = "" };
-    _cleanup_free_ struct process_report *list = NULL;
-    const json_t *array;
-    size_t n;
-    int r = body_string(&must, "boot_id", 39, &ret->boot_id, error);
-
-    if (r == 0)
-        r = read_machine_id(body, &ret->machine_id, error);
-    if (r == 0)
-        r = body_u64(&may, "sent_us", INT64_MAX, &ret->sent_us, error);
-    if (r == 0)
-        r = body_u64(&may, "session", INT64_MAX, &ret->session, error);
-    if (r == 0)
-        r = node_offer_from_json(body, &ret->offer, error);
-    if (r == 0)
-        r = body_u64(&may, "foreign_cpu_millicores", INT64_MAX / 2, &ret->foreign_cpu_millicores,
-                     error);
-    if (r == 0)
-        r = body_u64(&may, "foreign_memory_bytes", INT64_MAX / 2, &ret->foreign_memory_bytes,
-                     error);
-    if (r == 0)
-        r = gpus_foreign_from_json(body, &ret->gpus_foreign, error);
-    if (r == 0)
-        r = gpus_idle_from_json(body, &ret->gpus_idle, error);
-    if (r == 0)
-        r = ports_foreign_from_json(body, ret_ports, &ret->n_ports_foreign, error);
-    if (r == 0)
-        r = body_bool(&may, "disk_full", &ret->disk_full, error);
-    if (r == 0)
-        r = body_string(&may, "set_aside", NODE_SET_ASIDE_SIZE - 1, &ret->set_aside, error);
-    if (r == 0)
-        r = body_u64(&may, "set_aside_number", INT64_MAX, &ret->set_aside_number, error);
-    if (r == 0)
-        r = body_bool(&may, "complete", &ret->complete, error);
-    if (r == 0)
-        r = body_array(&must, "processes", &array, error);
-    if (r < 0)
-        return r;
-    n = json_array_size(array);
-    list = xcalloc(n, sizeof *list);
-    for (size_t i = 0; i < n; i++) {
-        char at[40];
-
-        (void)snprintf(at, sizeof at, "/processes/%zu", i);
-        r = read_process(json_array_get(array, i), at, &list[i], error);
-        if (r < 0)
-            return r;
-    }
-    ret->ports_foreign = *ret_ports;
-    ret->n_processes = n;
-    ret->processes = *ret_list = TAKE_PTR(list);
-    return 0;
-}
-
 static json_t *build_report(struct scheduler *scheduler, const char *key, uint64_t id)
 {
     const struct node *node = cluster_node(scheduler->cluster, key);
@@ -440,6 +270,68 @@ static bool takes_lease_only(const struct scheduler *scheduler)
     return scheduler->degraded.on || scheduler->flight != NULL || !leadership_is_fresh(scheduler);
 }
 
+/* note_told - the core took the report, which says more */
+static void note_told(struct scheduler *scheduler, struct node *node, const json_t *body,
+                      const struct node_report *report)
+{
+    note_silence(scheduler, node, body, report);
+    progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"),
+                    clock_instant().now_us);
+    job_series_report(scheduler, report);
+}
+
+/* note_heard - its orders may be told from now on, if they were not before */
+static void note_heard(struct scheduler *scheduler, const struct node *node, bool heard)
+{
+    char topic[TOPIC_MAX];
+
+    if (heard || !node->heard)
+        return;
+    (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
+    scheduler_notify(scheduler, topic);
+}
+
+static bool is_known(const struct node *node, const struct node_report *report)
+{
+    return node->state != NODE_LOST && streq(node->boot_id, report->boot_id);
+}
+
+/* Its machine's figures, and its agent's term, were taken when it came. */
+void api_late_report(void *userdata, const char *name, const json_t *body)
+{
+    struct scheduler *scheduler = userdata;
+    struct node *node = cluster_node(scheduler->cluster, name);
+    struct node_report report = { .complete = true };
+    _cleanup_free_ struct process_report *list = NULL;
+    _cleanup_free_ uint16_t *ports = NULL;
+    struct edl_error error = { 0 };
+    bool heard = node != NULL && node->heard;
+
+    if (node == NULL || node_report_read(body, &report, &list, &ports, &error) < 0 ||
+        !is_known(node, &report) ||
+        cluster_report(scheduler->cluster, node, &report, clock_instant(), &error) < 0)
+        return;
+    note_told(scheduler, node, body, &report);
+    if (!scheduler_skip_turn(scheduler))
+        scheduler_touch(scheduler);
+    note_heard(scheduler, node, heard);
+}
+
+/* lease_only - the answer says that nothing of the report is stored. Its news are taken all the
+ * same: now, or behind the turn in flight. A leader in doubt stores them or hears that it is none
+ */
+static void lease_only(struct scheduler *scheduler, struct http_request *request,
+                       const struct node *node, json_t *body, const struct node_report *report)
+{
+    bool takes = !scheduler->degraded.on && is_known(node, report);
+
+    degraded_report(scheduler, request, node, report);
+    if (takes)
+        late_reports_keep(&scheduler->late_reports, node->name, report->sent_us, body);
+    if (scheduler->flight == NULL)
+        late_reports_take(&scheduler->late_reports, api_late_report, scheduler);
+}
+
 void api_node_report(struct http_request *request, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -449,7 +341,6 @@ void api_node_report(struct http_request *request, void *userdata)
     _cleanup_free_ struct process_report *list = NULL;
     _cleanup_free_ uint16_t *ports = NULL;
     struct machine *machine = NULL;
-    char topic[TOPIC_MAX];
     uint64_t term = 0;
     json_t *body = NULL;
     bool heard, was_known = false;
@@ -468,11 +359,11 @@ void api_node_report(struct http_request *request, void *userdata)
         return;
     }
     if (r == 0)
-        r = read_report(body, &report, &list, &ports, &error);
+        r = node_report_read(body, &report, &list, &ports, &error);
     if (r == 0)
         r = machine_from_json(body, &machine, &error);
     if (r == 0)
-        was_known = node->state != NODE_LOST && streq(node->boot_id, report.boot_id);
+        was_known = is_known(node, &report);
     if (r == 0 && !takes_lease_only(scheduler))
         r = cluster_report(scheduler->cluster, node, &report, clock_instant(), &error);
     if (r == 0 && machine != NULL)
@@ -483,18 +374,13 @@ void api_node_report(struct http_request *request, void *userdata)
     if (r < 0) {
         refuse_report(request, node, &error);
     } else if (takes_lease_only(scheduler)) {
-        degraded_report(scheduler, request, node, &report);
+        lease_only(scheduler, request, node, body, &report);
     } else {
-        note_silence(scheduler, node, body, &report);
-        progresses_take(&scheduler->progresses, node->name, json_object_get(body, "processes"),
-                        clock_instant().now_us);
-        job_series_report(scheduler, &report);
+        note_told(scheduler, node, body, &report);
         reply_report(scheduler, request, node, was_known);
     }
-    if (r == 0 && node->heard && !heard) { /* its orders may be told from now on */
-        (void)snprintf(topic, sizeof topic, "orders/%s", node->name);
-        scheduler_notify(scheduler, topic);
-    }
+    if (r == 0)
+        note_heard(scheduler, node, heard);
     json_decref(body);
 }
 

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "scheduler/api/api.h"
 #include "scheduler/api/forecast.h"
 #include "scheduler/accounts/auth.h"
 #include "scheduler/core/events/lease.h"
@@ -499,6 +500,17 @@ void dispatch_readers(struct scheduler *scheduler)
     serve_all(scheduler, FAIR_ONLY(FAIR_SETTLED));
 }
 
+/* Whatever has asked for another turn already: behind it nodes would wait for as long again. */
+void dispatch_landed(struct scheduler *scheduler)
+{
+    bool takes = !scheduler->degraded.on && !scheduler->failed && !scheduler->leaving.on;
+
+    late_reports_take(&scheduler->late_reports, takes ? api_late_report : NULL, scheduler);
+    if (takes)
+        serve(scheduler, DISPATCH_NODES, FAIR_ALL);
+    arm(scheduler);
+}
+
 void dispatch_caller(struct scheduler *scheduler, struct http_request *request,
                      char ret[FAIR_NAME_MAX])
 {
@@ -579,6 +591,7 @@ void dispatch_done(struct scheduler *scheduler)
     struct dispatch *dispatch = &scheduler->dispatch;
 
     refusals_done(&dispatch->refusals);
+    late_reports_take(&scheduler->late_reports, NULL, NULL);
     dispatch->serve = sd_event_source_disable_unref(dispatch->serve);
     dispatch->opened = sd_event_source_disable_unref(dispatch->opened);
     for (size_t i = 0; i < DISPATCH_TIERS; i++)

@@ -62,6 +62,10 @@ void dispatch_again(struct scheduler *scheduler, struct http_request *request);
  * the loop may; the rest follows */
 void dispatch_readers(struct scheduler *scheduler);
 
+/* dispatch_landed - the turn in flight is stored, or is not: what nodes said meanwhile comes before
+ * anything else, and before the next turn */
+void dispatch_landed(struct scheduler *scheduler);
+
 /* A look for news that may wait its turn; a member of its owner's object. */
 struct dispatch_poll {
     struct fair_item item; /* first */

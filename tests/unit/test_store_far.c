@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/turn_flight.h"
 #include "scheduler/store/far/far_internal.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
@@ -160,6 +161,117 @@ TEST(test_a_report_in_flight_gets_its_lease)
     live_wait(live, &job);
     reply_clear(&job);
     reply_clear(&report);
+}
+
+#define REPORT_OF(state_)                                                                          \
+    "{\"boot_id\":\"b1\",\"sent_us\":2,\"processes\":[{\"job_id\":1,\"role\":\"trainer\","         \
+    "\"index\":0,"                                                                                 \
+    "\"incarnation\":1,\"exit_code\":0,\"state\":\"" state_ "\"}]," OFFER "}"
+
+/* run_one - job 1 runs on n1 */
+static void run_one(struct live *live, char credential[65])
+{
+    struct reply reply = { 0 };
+
+    (void)join(live, credential);
+    ask(live, 201, "POST", "/jobs", NULL, JOB("one"), &reply);
+    await_landing(live);
+    live->token = credential;
+    ask(live, 200, "POST", "/nodes/n1/report", NULL, REPORT_OF("running"), &reply);
+    live->token = NULL;
+    await_landing(live);
+    assert_int_equal(cluster_job(live->scheduler->cluster, 1)->state, JOB_RUNNING);
+    reply_clear(&reply);
+}
+
+/* land - the turn in flight comes back, and no other begins */
+static void land(struct live *live)
+{
+    const struct turn_flight *flight = live->scheduler->flight;
+
+    assert_non_null(flight);
+    live_go_on_writing();
+    while (live->scheduler->flight == flight)
+        step(live);
+    assert_null(live->scheduler->flight);
+}
+
+/* Turns may follow each other without a pause, and each may take longer than a report waits: the
+ * end of a process is known behind the one in which it was told. */
+TEST(test_news_that_came_in_flight_are_taken_behind_it)
+{
+    struct live *live = *state;
+    struct reply job = { 0 }, report = { 0 };
+    const struct job *one;
+    char credential[65];
+
+    run_one(live, credential);
+    one = cluster_job(live->scheduler->cluster, 1);
+    live_stop_writing(live);
+    live_send(live, "POST", "/jobs", NULL, JOB("two"), &job);
+    await_flight(live);
+    live_send_as(live, credential, "POST", "/nodes/n1/report", NULL, REPORT_OF("exited"), &report);
+    live_wait(live, &report);
+    assert_true(json_is_false(json_object_get(report.json, "stored")));
+    assert_int_equal(one->state, JOB_RUNNING);
+    land(live);
+    assert_int_equal(one->state, JOB_SUCCEEDED);
+    live_wait(live, &job);
+    reply_clear(&job);
+    reply_clear(&report);
+}
+
+/* The next turn is wanted already: a report that waits comes before it all the same. */
+TEST(test_a_report_that_waits_comes_before_the_next_turn)
+{
+    struct live *live = *state;
+    struct scheduler *scheduler = live->scheduler;
+    struct reply job = { 0 }, report = { 0 };
+    const struct job *one;
+    char credential[65];
+
+    run_one(live, credential);
+    one = cluster_job(scheduler->cluster, 1);
+    for (size_t i = 0; i < ELEMENTS(scheduler->flights_took_us); i++)
+        scheduler->flights_took_us[i] = LIVE_LEASE_US; /* so it waits */
+    live_stop_writing(live);
+    live_send(live, "POST", "/jobs", NULL, JOB("two"), &job);
+    await_flight(live);
+    live_send_as(live, credential, "POST", "/nodes/n1/report", NULL, REPORT_OF("exited"), &report);
+    while (report.n == 0 &&
+           fair_waiting(scheduler->dispatch.waiting[DISPATCH_NODES], FAIR_ALL) == 0)
+        step(live);
+    scheduler_touch(scheduler);
+    land(live);
+    assert_int_equal(one->state, JOB_SUCCEEDED);
+    live_wait(live, &report);
+    live_wait(live, &job);
+    reply_clear(&job);
+    reply_clear(&report);
+}
+
+static void see_late(void *userdata, const char *node, const json_t *body)
+{
+    assert_string_equal(node, "n1");
+    *(json_int_t *)userdata += json_integer_value(body);
+}
+
+TEST(test_the_newest_late_report_of_a_node_is_kept)
+{
+    static const uint64_t sent_us[] = { 1, 3, 2 };
+    struct late_reports reports = { 0 };
+    json_int_t sum = 0;
+
+    for (size_t i = 0; i < ELEMENTS(sent_us); i++) {
+        json_t *body = json_integer((json_int_t)sent_us[i]);
+
+        late_reports_keep(&reports, "n1", sent_us[i], body);
+        json_decref(body);
+    }
+    late_reports_take(&reports, see_late, &sum);
+    assert_int_equal(sum, 3);
+    late_reports_take(&reports, see_late, &sum);
+    assert_int_equal(sum, 3);
 }
 
 /* The process ends with a turn on its way: it is there or not, and nobody was told that it is. */
