@@ -163,6 +163,47 @@ TEST(test_a_report_in_flight_gets_its_lease)
     reply_clear(&report);
 }
 
+/* A database that stands still lets no more come in than may wait: the rest is told to come again,
+ * and nothing of them is in the core, or in the turn. */
+TEST(test_a_burst_in_flight_waits_or_is_refused)
+{
+    enum { BURST = 300, MAY_WAIT = 256 };
+    struct live *live = *state;
+    struct scheduler *scheduler = live->scheduler;
+    struct reply first = { 0 }, *replies = xcalloc(BURST, sizeof *replies);
+    char(*jobs)[sizeof JOB("more-999")] = xcalloc(BURST, sizeof *jobs);
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+    size_t n_refused = 0;
+
+    await_landing(live);
+    live_stop_writing(live);
+    live_send(live, "POST", "/jobs", NULL, JOB("first"), &first);
+    await_flight(live);
+    for (int i = 0; i < BURST; i++) {
+        (void)snprintf(jobs[i], sizeof jobs[i], JOB("more-%03d"), i);
+        live_send(live, "POST", "/jobs", NULL, jobs[i], &replies[i]);
+    }
+    while (scheduler->dispatch.refused[FAIR_CALLER_FULL] < BURST - MAY_WAIT) {
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+        step(live);
+    }
+    assert_int_equal(fair_waiting(scheduler->dispatch.waiting[DISPATCH_PEOPLE], FAIR_ALL),
+                     MAY_WAIT);
+    assert_null(cluster_job(scheduler->cluster, 2));
+    live_go_on_writing();
+    for (size_t i = 0; i < BURST; i++) {
+        live_wait(live, &replies[i]);
+        assert_true(replies[i].status == 201 || replies[i].status == 429);
+        n_refused += replies[i].status == 429;
+        reply_clear(&replies[i]);
+    }
+    assert_int_equal(n_refused, BURST - MAY_WAIT);
+    live_wait(live, &first);
+    reply_clear(&first);
+    free(replies);
+    free(jobs);
+}
+
 #define REPORT_OF(state_)                                                                          \
     "{\"boot_id\":\"b1\",\"sent_us\":2,\"processes\":[{\"job_id\":1,\"role\":\"trainer\","         \
     "\"index\":0,"                                                                                 \
