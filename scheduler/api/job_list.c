@@ -38,6 +38,7 @@ struct listing {
     struct archive_row past; /* the next of the archive; id 0: likewise */
     uint64_t at;             /* behind this number it goes on */
     bool more;
+    bool asks; /* of a far store: a count is not there, and a whole array is taken for it */
 };
 
 /* What a page says of one job. */
@@ -223,6 +224,17 @@ static void read_past(const struct archive_row *row, struct listed *ret)
     ret->run.n = row->n;
 }
 
+/* ask_on - the count is on its way: what follows is asked for in the same round. Most arrays are in
+ * the archive as a whole */
+static void ask_on(struct listing *listing, struct array_run *run)
+{
+    uint64_t others = run->n - 1;
+
+    listing->asks = true;
+    run->first = listing->newest ? run->id - MIN_OF(run->id - 1, others) : run->id;
+    run->last = listing->newest ? run->id : run->id + others;
+}
+
 /* take - the next one, by itself or for its array; 0: there is none */
 static int take(struct listing *listing, struct listed *ret, struct edl_error *error)
 {
@@ -241,6 +253,10 @@ static int take(struct listing *listing, struct listed *ret, struct edl_error *e
         ret->run.n = 0;
     if (ret->run.n > 0)
         r = count_run(listing, ret, error);
+    if (r == -EINPROGRESS) {
+        ask_on(listing, &ret->run);
+        r = 0;
+    }
     if (r == 0 && ret->run.n > 0)
         id = listing->newest ? ret->run.first : ret->run.last;
     if (r == 0)
@@ -272,8 +288,8 @@ static int fill(struct listing *listing, struct listed *page, size_t room, struc
         r = take(listing, &page[n], error);
         n += r == 1;
     }
-    if (r < 0)
-        return r;
+    if (r < 0 || listing->asks)
+        return r < 0 ? r : -EINPROGRESS;
     listing->more = !is_over(listing);
     if (r == 0 && listing->more)
         listing->at = wall(listing);

@@ -127,6 +127,51 @@ TEST(test_an_archived_job_is_shown)
     reply_clear(&reply);
 }
 
+/* Arrays of a page are counted together: a round for each would keep all others waiting. */
+TEST(test_folded_arrays_are_counted_in_one_round)
+{
+    static const char *const paths[] = { "/jobs?state=all&fold=1&limit=200",
+                                         "/jobs?state=all&fold=1&limit=200&order=newest" };
+    enum { ARRAYS = 12 };
+    struct live *live = *state;
+    struct reply reply = { 0 };
+
+    for (int i = 0; i < ARRAYS; i++) {
+        char job[300], path[40];
+
+        (void)snprintf(job, sizeof job,
+                       "{\"metadata\":{\"name\":\"a%d\"},\"spec\":{\"array\":\"3-%d\",\"trainer\":"
+                       "{\"entrypoint\":\"true\",\"min-instance\":1,\"max-instance\":1}}}",
+                       i, 4 + i);
+        ask(live, 201, "POST", "/jobs", job);
+        (void)snprintf(path, sizeof path, "/arrays/a%d", i);
+        ask(live, 202, "DELETE", path, "{\"reason\":\"enough\"}");
+        land(live);
+    }
+    add_ended(live, JOB("one"));
+    let_go(live);
+    for (size_t i = 0; i < ELEMENTS(paths); i++) {
+        uint64_t rounds = live->scheduler->askings.n_rounds;
+
+        assert_int_equal(live_ask(live, "GET", paths[i], NULL, NULL, &reply), 200);
+        assert_in_range(live->scheduler->askings.n_rounds, rounds + 1, rounds + 5);
+        assert_int_equal(n_jobs(&reply), ARRAYS + 1);
+        for (int k = 0; k < ARRAYS; k++) {
+            const json_t *array =
+                json_object_get(json_array_get(json_object_get(reply.json, "jobs"),
+                                               (size_t)(i == 0 ? k : ARRAYS - k)),
+                                "array");
+            char name[8];
+
+            (void)snprintf(name, sizeof name, "a%d", k);
+            assert_string_equal(json_string_value(json_object_get(array, "name")), name);
+            assert_int_equal(json_integer_value(json_object_get(array, "jobs")), 2 + k);
+            assert_int_equal(json_integer_value(json_object_get(array, "first_index")), 3);
+        }
+        reply_clear(&reply);
+    }
+}
+
 TEST(test_a_list_misses_no_job_that_moves_meanwhile)
 {
     struct live *live = *state;
