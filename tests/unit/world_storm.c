@@ -11,11 +11,14 @@
 #include <utlist.h>
 
 #include "scheduler/core/core.h"
+#include "scheduler/core/model/archive.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/core/model/job.h"
 #include "scheduler/core/model/rendezvous.h"
 #include "shared/macro.h"
 #include "tests/unit/seeds.h"
+
+#define ENDED_KEPT 12
 
 uint64_t storm_number(const char *name, uint64_t otherwise)
 {
@@ -28,6 +31,12 @@ struct world *storm_world(size_t n_nodes)
 
     w->seed = the_seed(STORM_SEED);
     return w;
+}
+
+void storm_archive(struct world *w)
+{
+    cluster_keep_ended(w->cluster, ENDED_KEPT, 0);
+    (void)cluster_archive_ended(w->cluster, w->now);
 }
 
 void storm_happen(struct world *w, const struct storm_event *events, size_t n)

@@ -20,6 +20,9 @@ uint64_t storm_number(const char *name, uint64_t otherwise);
 /* world_new with room for a storm; the seed is EDL_SEED and printed */
 struct world *storm_world(size_t n_nodes);
 
+/* Lets jobs go that are over, but the last dozen: each check looks at all that there are. */
+void storm_archive(struct world *w);
+
 /* one of n events */
 void storm_happen(struct world *w, const struct storm_event *events, size_t n);
 
