@@ -24,8 +24,7 @@ static void assert_says(const struct job *job, const char *code, const char *wor
 TEST(test_places_are_kept_only_while_promised)
 {
     struct world *w = world_new(2, 10000, GIB, 1000);
-    struct job *elastic;
-    struct job *gang;
+    struct job *elastic, *gang;
 
     w->agents[1].silent = true;
     world_advance(w, 40 * USEC_PER_SEC);
@@ -54,8 +53,7 @@ TEST(test_places_are_kept_only_while_promised)
 TEST(test_who_loses_its_promise_is_told)
 {
     struct world *w = world_new(1, 10000, GIB, 1000);
-    struct job *first;
-    struct job *second;
+    struct job *first, *second;
 
     (void)world_submit(w, world_spec("elastic", 1, 10, 1000, 0, 0));
     world_run(w, 12);
@@ -69,6 +67,26 @@ TEST(test_who_loses_its_promise_is_told)
     assert_false(planned_promised(second));
     assert_says(second, "queued", "behind 1 job that asks for the same");
     assert_null(planned_is(second)->places);
+    world_free(w);
+}
+
+/* It was to be tried behind the one that is promised room, which loses that in the same plan. */
+TEST(test_who_comes_as_a_promise_breaks_is_told)
+{
+    struct world *w = world_new(1, 10000, GIB, 1000);
+    struct job *first, *second;
+
+    (void)world_submit(w, world_spec("elastic", 1, 10, 1000, 0, 0));
+    world_run(w, 12);
+    first = world_submit(w, world_spec("first", 1, 1, 4000, 0, 0));
+    assert_true(planned_promised(first));
+    assert_int_equal(cluster_submit(w->cluster, world_spec("second", 1, 1, 4000, 0, 0), w->user,
+                                    w->now, &second, NULL),
+                     0);
+    w->agents[0].foreign_cpu_millicores = 6000;
+    world_turn(w, 0);
+    assert_false(planned_promised(first));
+    assert_says(second, "queued", "behind 1 job that asks for the same");
     world_free(w);
 }
 

@@ -200,7 +200,7 @@ static void append(struct cluster *cluster, struct job *job, struct share *share
 static void tell_new(struct cluster *cluster, const struct queue_class *class)
 {
     const struct job *first = class->never ? NULL : class->next;
-    enum queue_verdict behind = class->limited != VERDICT_NONE ? class->limited : VERDICT_BEHIND;
+    enum queue_verdict behind = queue_behind(class);
     bool passed = first != NULL && planned_verdict(first) == VERDICT_NONE;
     struct job *job;
 

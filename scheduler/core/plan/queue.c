@@ -247,6 +247,11 @@ void queue_open(struct queue *queue, struct queue_class *class, struct job *next
     order_insert(queue, class);
 }
 
+enum queue_verdict queue_behind(const struct queue_class *class)
+{
+    return class->limited != VERDICT_NONE ? class->limited : VERDICT_BEHIND;
+}
+
 uint32_t queue_before(const struct job *job)
 {
     return planned_is(job)->before -
@@ -305,6 +310,16 @@ void queue_tell_hope(struct cluster *cluster, struct queue_class *class)
         queue_tell(cluster, job, VERDICT_BEHIND);
 }
 
+/* Behind those of its class that were promised room it was to be tried first, and nobody told it
+ * where it stands. If they fail now, nobody tries it. */
+static void tell_passed(struct cluster *cluster, const struct queue_class *class)
+{
+    struct job *job = class->next;
+
+    if (job != NULL && planned_verdict(job) == VERDICT_NONE)
+        queue_tell(cluster, job, queue_behind(class));
+}
+
 void queue_reset(struct cluster *cluster)
 {
     struct queue *queue = &cluster->planner->queue;
@@ -318,8 +333,10 @@ void queue_reset(struct cluster *cluster)
     for (size_t i = 0; i < queue->n_promised; i++) {
         struct queue_class *class = planned_is(queue->promised[i])->class;
 
-        if (class->next != class->jobs)
-            queue_open(queue, class, class->jobs);
+        if (class->next == class->jobs)
+            continue;
+        tell_passed(cluster, class);
+        queue_open(queue, class, class->jobs);
     }
     queue->n_promised = 0;
     queue->held = NULL;

@@ -134,6 +134,9 @@ void queue_open(struct queue *queue, struct queue_class *class, struct job *next
 int turn_compare(const struct turn *a, const struct turn *b);
 struct turn queue_turn(const struct queue *queue, const struct job *job);
 
+/* queue_behind - where a job of the class stands that is not the next one to be tried */
+enum queue_verdict queue_behind(const struct queue_class *class);
+
 /* queue_before - how many of its class come before it */
 uint32_t queue_before(const struct job *job);
 
