@@ -149,6 +149,7 @@ void freezing_end(struct sim *sim, struct unit *unit)
     if (!unit->frozen)
         return;
     unit->frozen = false;
+    unit->runs_since_us += stood_us;
     ledger_goes_on(sim, unit);
     unit->steps.since_us += stood_us;
     if (unit->program_at != NEVER_US) {

@@ -220,8 +220,9 @@ struct unit {
     uint32_t role;
     struct truth_job *job;
     enum unit_life life;
-    bool keep_cut_off;                /* no lease ends it */
-    uint64_t since_us, runs_since_us; /* the latter is meaningless before it runs */
+    bool keep_cut_off; /* no lease ends it */
+    uint64_t since_us;
+    uint64_t runs_since_us; /* later by all that it stood still; meaningless before it runs */
     uint64_t cpu_millicores, memory_bytes, gpu_mask;
     uint16_t ports[PROCESS_PORTS_MAX];
     uint32_t n_ports;

@@ -266,9 +266,12 @@ static void count_failure(struct unit *unit, const struct truth_process *known)
                       known->state != PROCESS_STOPPING && !succeeded(unit, known);
 }
 
+/* While it stands still it does not run. */
 static void note_run(const struct sim *sim, struct truth_role *role, const struct unit *unit)
 {
-    role->longest_us = MAX_OF(role->longest_us, sim->now_us - unit->runs_since_us);
+    uint64_t until_us = unit->frozen ? unit->frozen_since_us : sim->now_us;
+
+    role->longest_us = MAX_OF(role->longest_us, until_us - MIN_OF(unit->runs_since_us, until_us));
 }
 
 /* How long a unit goes on because its node did not hear of the end tells nothing of its program. */

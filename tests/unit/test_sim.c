@@ -497,6 +497,19 @@ TEST(test_seeds_of_every_profile_hold_every_promise)
     print_message("%" PRIu64 " seeds of each profile\n", n);
 }
 
+/* A trainer stood still for most of its minute, on a node that was cut off. Its job, whose others
+ * all failed within seconds, may fail for that. */
+TEST(test_program_that_stands_still_does_not_run)
+{
+    struct sim_run_options options = { .profile = "two-schedulers" };
+    struct sim_result result;
+
+    assert_int_equal(sim_run_seed(&options, 905035, &result, NULL), 0);
+    if (result.failed)
+        fail_msg("%s", result.violation);
+    sim_result_done(&result);
+}
+
 /* A promise proves nothing where nothing attacked it. Groups, slow machines, types of GPU, roles
  * that name nodes, gaps of leases, promises and two schedulers are in histories of their own. These
  * seeds are fixed, since they are what contains it; of a sample of less than SEEDS one in each
