@@ -27,6 +27,7 @@
 #include "scheduler/state.h"
 #include "scheduler/store/far/far.h"
 #include "scheduler/store/store.h"
+#include "scheduler/store/store_asked.h"
 #include "shared/agent_wire.h"
 #include "shared/http_server.h"
 #include "shared/log.h"
@@ -36,7 +37,6 @@
 #define DELAY_MOST_US (60 * USEC_PER_SEC)
 #define ROOM_MIN_BYTES (UINT64_C(1) << 20) /* a few hundred turns */
 #define RETRY_AFTER_S "5"
-#define RETRY_AWAY_S "1"
 
 static const struct {
     int code;
@@ -69,6 +69,16 @@ static uint64_t room_bytes(const struct scheduler *scheduler)
     return (uint64_t)disk.f_bavail * disk.f_frsize;
 }
 
+static int database_is_full(const struct scheduler *scheduler, struct edl_error *error)
+{
+    const struct edl_error *why = &scheduler->degraded.why; /* it names the server */
+
+    (void)edl_error_set(error, -EAGAIN, "nothing can be stored, as a disk is full: %.300s",
+                        why->text);
+    return edl_error_remedy(error, "%.200s; the scheduler then goes on by itself",
+                            why->remedy[0] != '\0' ? why->remedy : "make room there");
+}
+
 int degraded_error(const struct scheduler *scheduler, struct edl_error *error)
 {
     const char *dir = scheduler->options.state_dir;
@@ -76,10 +86,16 @@ int degraded_error(const struct scheduler *scheduler, struct edl_error *error)
     if ((scheduler->degraded.away || !scheduler->degraded.on) &&
         copy_wait_error(&scheduler->leadership.facts, error) < 0)
         return error->code;
+    if (scheduler->degraded.on && scheduler->leadership.role != ROLE_ALONE &&
+        scheduler->degraded.why.code == -ENOSPC)
+        return database_is_full(scheduler, error);
     if (scheduler->degraded.away) {
         (void)edl_error_set(error, -EAGAIN, "this scheduler does not lead: %.200s",
                             scheduler->degraded.why.text);
-        (void)edl_error_remedy(error, "ask again in a moment; it goes on by itself");
+        (void)edl_error_remedy(error, "%.200s; it goes on by itself",
+                               scheduler->degraded.why.remedy[0] != '\0'
+                                   ? scheduler->degraded.why.remedy
+                                   : "ask again in a moment");
         return -EAGAIN;
     }
     if (!scheduler->degraded.on) {
@@ -104,10 +120,8 @@ void degraded_refuse(const struct scheduler *scheduler, struct http_request *req
 {
     struct edl_error error = { 0 };
 
-    (void)degraded_error(scheduler, &error);
-    http_reply_header(request, "Retry-After",
-                      scheduler->degraded.on && !scheduler->degraded.away ? RETRY_AFTER_S
-                                                                          : RETRY_AWAY_S);
+    if (degraded_error(scheduler, &error) != -EAGAIN) /* with that one it is in each answer */
+        http_reply_header(request, "Retry-After", RETRY_AFTER_S);
     http_reply_error(request, &error);
 }
 
@@ -216,15 +230,46 @@ static int try_to_store(struct scheduler *scheduler, struct edl_error *error)
     return r == 0 ? state_load(scheduler, error) : r;
 }
 
+/* The term goes on meanwhile by its signs of life (terms.c). A database that lets nobody make a
+ * table of his own is tried by a turn. */
+static void on_room(void *userdata, int r, uint64_t sent_us, const struct edl_error *why)
+{
+    struct scheduler *scheduler = userdata;
+    struct degraded *degraded = &scheduler->degraded;
+    struct edl_error error = { 0 };
+
+    (void)sent_us;
+    if (!degraded->on || degraded->away)
+        return;
+    if (r == -ENOSPC) {
+        degraded->why = *why;
+        arm(scheduler);
+    } else if (r == -ENOTCONN || r == -ESTALE) {
+        leadership_end(scheduler, why);
+    } else if (state_load(scheduler, &error) < 0) {
+        leadership_end(scheduler, &error);
+    } else {
+        degraded_end(scheduler);
+    }
+}
+
 static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct degraded *degraded = &scheduler->degraded;
     struct edl_error error = { 0 };
-    int r = try_to_store(scheduler, &error);
+    int r;
 
     (void)source;
     (void)usec;
+    if (!degraded->on || degraded->away) /* a new term ends that */
+        return 0;
+    if (scheduler->leadership.role != ROLE_ALONE && store_is_far(scheduler->store)) {
+        if (!store_room_probe(scheduler->store, ROOM_MIN_BYTES, on_room, scheduler))
+            arm(scheduler);
+        return 0;
+    }
+    r = try_to_store(scheduler, &error);
     if (r < 0 && !degraded_survives(r)) {
         scheduler_end(scheduler, &error);
         return 0;

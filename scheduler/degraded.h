@@ -53,7 +53,8 @@ void degraded_end(struct scheduler *scheduler);
 void degraded_committed(struct scheduler *scheduler);
 
 /* degraded_error - what a write is refused with: -ENOSPC (507), the folder, the room in it, what to
- * do; -ENOSPC is returned. Away, or while a turn is in flight: -EAGAIN (503) */
+ * do; -ENOSPC is returned. Away, while a turn is in flight, or while the disk of a database is full
+ * that several share: -EAGAIN (503) */
 int degraded_error(const struct scheduler *scheduler, struct edl_error *error);
 
 /* degraded_refuse - answers with degraded_error */

@@ -348,13 +348,6 @@ void scheduler_away(struct scheduler *scheduler, const struct edl_error *why)
     leadership_lost(scheduler, why);
 }
 
-/* ends_term - another scheduler may lead from now on: a new term alone knows what is stored */
-static bool ends_term(const struct scheduler *scheduler, int code)
-{
-    return scheduler->leadership.role != ROLE_ALONE &&
-           (code == -ENOTCONN || code == -ESTALE || degraded_survives(code));
-}
-
 /* The commit failed. Requests of this turn are refused, and readers are told the state on disk. */
 static void fail(struct scheduler *scheduler, const struct edl_error *why)
 {
@@ -362,7 +355,7 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
 
     scheduler->turn_wanted = false;
     (void)sd_event_source_set_enabled(scheduler->turn, SD_EVENT_OFF);
-    if (ends_term(scheduler, why->code)) {
+    if (!leadership_outlives(scheduler, why->code) && leadership_ends_at(scheduler, why->code)) {
         scheduler_away(scheduler, why);
         return;
     }
@@ -371,7 +364,10 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
         return;
     }
     if (state_load(scheduler, &error) < 0 || notices_load(scheduler, &error) < 0) {
-        scheduler_end(scheduler, &error);
+        if (leadership_ends_at(scheduler, error.code))
+            scheduler_away(scheduler, &error);
+        else
+            scheduler_end(scheduler, &error);
         return;
     }
     wake_later(scheduler, true);

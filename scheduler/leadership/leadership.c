@@ -140,6 +140,8 @@ static int refuse(const struct scheduler *scheduler, struct http_request *reques
 
     if (!follows && copy_wait_error(&leadership->facts, error) < 0)
         return error->code;
+    if (!follows && scheduler->degraded.away)
+        return degraded_error(scheduler, error);
     if (leadership_shown_role(leadership) == ROLE_STANDBY)
         (void)edl_error_set(error, -EAGAIN, "scheduler %s is a standby", leadership->self.name);
     else

@@ -120,6 +120,14 @@ void leadership_stored(struct scheduler *scheduler, uint64_t sent_us);
  * (-ESTALE): away from here on, and a candidate. The last step of scheduler_away (turn.c) */
 void leadership_lost(struct scheduler *scheduler, const struct edl_error *error);
 
+/* leadership_outlives - a turn failed so, and the term goes on: the disk of the database is full,
+ * and the database itself said that it undid the turn */
+bool leadership_outlives(const struct scheduler *scheduler, int code);
+
+/* leadership_ends_at - after a failure of any other kind another scheduler may lead from now on: a
+ * new term alone knows what is stored */
+bool leadership_ends_at(const struct scheduler *scheduler, int code);
+
 /* leadership_end - this one's term is over by its own knowledge; behind a turn that is in flight */
 void leadership_end(struct scheduler *scheduler, const struct edl_error *why);
 

@@ -268,14 +268,19 @@ static void on_waits(void *userdata)
     tell_ready(leadership);
 }
 
+/* lasts - what may be so for long, and ends by itself or by somebody's work at the database */
+static bool lasts(int code)
+{
+    return code == -ENOTCONN || code == -EBUSY || code == -ENOSPC;
+}
+
 /* ends_start - whether a process that has not been ready yet is to end: somebody has to do
  * something about it, and sees it at the service that does not start */
 static bool ends_start(const struct leadership *leadership, int code)
 {
     uint64_t tried_us = clock_read_us(CLOCK_BOOTTIME) - leadership->began_us;
 
-    if (leadership->ready || code == -ENOTCONN || code == -EAGAIN || code == -ESTALE ||
-        code == -EBUSY)
+    if (leadership->ready || lasts(code) || code == -EAGAIN || code == -ESTALE)
         return false;
     return code != -EEXIST || tried_us > START_US;
 }
@@ -293,7 +298,7 @@ static void on_failed(const struct edl_error *why, void *userdata)
         return;
     }
     tell_waiting(leadership);
-    if (why->code == -ENOTCONN || why->code == -EBUSY) /* for long, and the boot goes on */
+    if (lasts(why->code)) /* and the boot goes on */
         tell_ready(leadership);
 }
 
@@ -337,6 +342,19 @@ void leadership_lost(struct scheduler *scheduler, const struct edl_error *error)
         return;
     candidate_start(leadership->candidate);
     watch_ask(leadership->watch);
+}
+
+bool leadership_outlives(const struct scheduler *scheduler, int code)
+{
+    const struct leadership *leadership = &scheduler->leadership;
+
+    return code == -ENOSPC && leadership->role == ROLE_LEADER && !leadership->ends;
+}
+
+bool leadership_ends_at(const struct scheduler *scheduler, int code)
+{
+    return scheduler->leadership.role != ROLE_ALONE &&
+           (code == -ENOTCONN || code == -ESTALE || degraded_survives(code));
 }
 
 static int on_ending(sd_event_source *source, void *userdata)

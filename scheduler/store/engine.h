@@ -62,6 +62,8 @@ struct engine_calls {
     /* whether it is still the database that was opened; a write that changes nothing */
     int (*check)(struct engine *engine, struct edl_error *error);
     int (*probe)(struct engine *engine, struct edl_error *error);
+    /* whether its disk takes so many bytes more; nothing stays of them. NULL: a probe has to do */
+    int (*room)(struct engine *engine, uint64_t bytes, struct edl_error *error);
     void (*figures)(struct engine *engine, struct engine_figures *ret);
     void (*disconnect)(struct engine *engine); /* its statements are finished */
 };

@@ -60,6 +60,9 @@ void store_stay_open(struct store *store);
 /* store_probe - commits, durably, something that changes nothing: can anything be stored? Blocks
  * for one fsync. */
 int store_probe(struct store *store, struct edl_error *error);
+
+/* store_room - the same, and of a server whether its disk has room for so many bytes: -ENOSPC */
+int store_room(struct store *store, uint64_t bytes, struct edl_error *error);
 /* How much history is kept; 0: all of it. */
 struct store_history {
     uint64_t events;    /* so many of the newest */

@@ -47,3 +47,11 @@ int store_probe(struct store *store, struct edl_error *error)
         store->last_commit = 0;
     return r;
 }
+
+int store_room(struct store *store, uint64_t bytes, struct edl_error *error)
+{
+    const struct engine_calls *calls = store->engine->calls;
+    int r = calls->room != NULL ? calls->room(store->engine, bytes, error) : 0;
+
+    return r < 0 ? r : store_probe(store, error);
+}

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/core/core.h"
 #include "scheduler/leadership/leadership.h"
 #include "scheduler/leadership/store_url.h"
+#include "scheduler/store/store_internal.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -585,4 +587,91 @@ TEST(test_one_that_may_be_deposed_refuses_no_node_for_good)
     assert_int_equal(reply.status, 503);
     reply_clear(&reply);
     free(credential);
+}
+
+/* ask_soon - a sign of life came a moment ago, on a slow machine as well */
+static void ask_soon(struct live *live, unsigned status, const char *method, const char *path,
+                     const char *body, struct reply *reply)
+{
+    allow(live);
+    ask(live, status, method, path, body, reply);
+}
+
+#define JOB(name_)                                                                                 \
+    "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\","       \
+    "\"min-instance\":1,\"max-instance\":1}}}"
+
+static int no_room(struct engine *engine)
+{
+    (void)engine;
+    return -ENOSPC;
+}
+
+static int tell_no_room(struct engine *engine, const char *what, struct edl_error *error)
+{
+    (void)engine;
+    return edl_error_set(error, -ENOSPC, "the database edl at db1: no space left (%s)", what);
+}
+
+/* fill - each commit fails so, as of a server; the way back is the test's */
+static void fill(struct live *live)
+{
+    static struct engine_calls full;
+    struct engine *engine = live->scheduler->store->engine;
+
+    full = *engine->calls;
+    full.commit = no_room;
+    full.error = tell_no_room;
+    engine->calls = &full;
+}
+
+static void await_room(struct live *live, const struct engine_calls *calls)
+{
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 60 * USEC_PER_SEC;
+
+    live->scheduler->store->engine->calls = calls;
+    (void)sd_event_source_set_enabled(live->scheduler->degraded.retry, SD_EVENT_ONESHOT);
+    while (live->scheduler->degraded.on || live->scheduler->turn_wanted) {
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+        assert_true(sd_event_run(live->scheduler->event, 100 * USEC_PER_MSEC) >= 0);
+    }
+}
+
+TEST(test_a_full_database_ends_no_term)
+{
+    struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
+    const struct engine_calls *calls = live->scheduler->store->engine->calls;
+    struct reply reply = { 0 };
+    char *credential;
+
+    play(live, ROLE_LEADER, 8);
+    allow(live);
+    join(live, &reply);
+    credential = strdup(json_string_value(json_object_get(reply.json, "credential")));
+    assert_int_equal(report(live, credential, REPORT("\"term\":8,"), &reply), 200);
+    ask_soon(live, 201, "POST", "/jobs", JOB("kept"), &reply);
+    fill(live);
+    ask_soon(live, 503, "POST", "/jobs", JOB("lost"), &reply);
+    (void)sd_event_source_set_enabled(live->scheduler->degraded.retry, SD_EVENT_OFF);
+    assert_int_equal(reply.retry_after_s, 1);
+    assert_non_null(strstr(reply.body, "nothing can be stored, as a disk is full"));
+    assert_non_null(strstr(reply.body, "goes on by itself"));
+    assert_int_equal(leadership->role, ROLE_LEADER);
+    ask_soon(live, 503, "DELETE", "/jobs/kept", NULL, &reply);
+    ask_soon(live, 200, "GET", "/jobs/kept", NULL, &reply);
+    ask_soon(live, 404, "GET", "/jobs/lost", NULL, &reply);
+    ask_soon(live, 200, "GET", "/healthz", NULL, &reply);
+    assert_non_null(strstr(reply.body, "a disk is full"));
+    allow(live);
+    assert_int_equal(report(live, credential, REPORT("\"term\":8,"), &reply), 200);
+    assert_true(json_is_false(json_object_get(reply.json, "stored")));
+    await_room(live, calls);
+    ask_soon(live, 201, "POST", "/jobs", JOB("lost"), &reply);
+    assert_int_equal(json_integer_value(json_object_get(reply.json, "id")), 2);
+    ask_soon(live, 200, "GET", "/healthz", NULL, &reply);
+    assert_null(strstr(reply.body, "detail"));
+    assert_int_equal(leadership->term, 8);
+    free(credential);
+    reply_clear(&reply);
 }

@@ -677,3 +677,25 @@ TEST(test_a_leader_that_stands_still_is_followed)
         (void)store_free(second);
     }
 }
+
+TEST(test_room_is_looked_for_and_given_back)
+{
+    char url[POSTGRESQL_TEST_URL_SIZE];
+    struct edl_error error = { 0 };
+    struct store *store;
+
+    NEED_SERVER();
+    postgresql_test_begin(url);
+    store = open_it(url);
+    lead(store, "first", 1, true);
+    for (int i = 0; i < 2; i++) /* nothing stays of the first look */
+        if (store_room(store, 1 << 20, &error) < 0)
+            fail_msg("%s", error.text);
+    assert_int_equal(engine_number(store->engine,
+                                   "SELECT count(*) FROM pg_class WHERE relname = 'edl_room'"),
+                     0);
+    assert_int_equal(add_series(store, 1), 0);
+    postgresql_test_sql(url, "UPDATE leader SET term = 2");
+    assert_int_equal(store_room(store, 1 << 20, &error), -ESTALE);
+    (void)store_free(store);
+}

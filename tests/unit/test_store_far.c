@@ -352,3 +352,35 @@ TEST(test_a_commit_that_fails_refuses_its_calls)
     ask(live, 201, "POST", "/jobs", NULL, JOB("more"), &reply);
     reply_clear(&reply);
 }
+
+/* A commit whose fate is not known ends the term, whatever the disk has. */
+TEST(test_a_full_disk_is_no_excuse_for_an_unknown_fate)
+{
+    static const struct {
+        int code;
+        enum leadership_role role;
+        bool ends; /* by a word of a node, behind the turn */
+        bool outlives, ends_at;
+    } rows[] = {
+        { -ENOSPC, ROLE_LEADER, false, true, true },
+        { -ENOSPC, ROLE_LEADER, true, false, true },
+        { -ENOSPC, ROLE_AWAY, false, false, true },
+        { -ENOSPC, ROLE_ALONE, false, false, false },
+        { -ENOTCONN, ROLE_LEADER, false, false, true },
+        { -ESTALE, ROLE_LEADER, false, false, true },
+        { -EAGAIN, ROLE_LEADER, false, false, true },
+        { EDL_ECORRUPT, ROLE_LEADER, false, false, false },
+    };
+    struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
+
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        leadership->role = rows[i].role;
+        leadership->ends = rows[i].ends;
+        if (leadership_outlives(live->scheduler, rows[i].code) != rows[i].outlives ||
+            leadership_ends_at(live->scheduler, rows[i].code) != rows[i].ends_at)
+            fail_msg("case %zu", i);
+    }
+    leadership->role = ROLE_ALONE;
+    leadership->ends = false;
+}

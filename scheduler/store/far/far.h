@@ -8,6 +8,7 @@
  * Used by: state.c, leadership. Tests: tests/unit/test_store_far.c. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
@@ -47,3 +48,8 @@ struct store *store_near(struct store *store);
 typedef void (*far_alive_fn)(void *userdata, int r, uint64_t sent_us,
                              const struct edl_error *error);
 void store_live_probe(struct store *store, far_alive_fn fn, void *userdata);
+
+/* store_room_probe - in its place: whether the disk of the database has room for so many bytes,
+ * which are written and undone (-ENOSPC). store_near may be used in fn. false: one is on its way,
+ * and fn hears nothing */
+bool store_room_probe(struct store *store, uint64_t bytes, far_alive_fn fn, void *userdata);

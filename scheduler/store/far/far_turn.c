@@ -199,9 +199,10 @@ int far_commit(struct store *store, const struct turn_records *records, struct e
 struct far_probe {
     struct worker_job job; /* first */
     struct far *far;
+    struct store *store; /* the far one; of the loop alone */
     far_alive_fn fn;
     void *userdata;
-    uint64_t sent_us;
+    uint64_t sent_us, room_bytes; /* 0: none is looked for */
     int r;
     struct edl_error error;
 };
@@ -210,7 +211,10 @@ static void probe(struct worker_job *job)
 {
     struct far_probe *probe = (struct far_probe *)job;
 
-    probe->r = store_probe(probe->far->near, &probe->error);
+    if (probe->room_bytes > 0)
+        probe->r = store_room(probe->far->near, probe->room_bytes, &probe->error);
+    else
+        probe->r = store_probe(probe->far->near, &probe->error);
     delay(probe->far->config.delay_us);
 }
 
@@ -219,25 +223,40 @@ static void on_probed(struct worker_job *job)
     struct far_probe *probe = (struct far_probe *)job;
 
     probe->far->probing = false;
+    if (probe->room_bytes > 0 && probe->r == 0)
+        probe->store->last_commit = 0;
     probe->fn(probe->userdata, probe->r, probe->sent_us, &probe->error);
     free(probe);
 }
 
-void store_live_probe(struct store *store, far_alive_fn fn, void *userdata)
+static bool start_probe(struct store *store, uint64_t room_bytes, far_alive_fn fn, void *userdata)
 {
     struct far *far = far_of(store);
     struct far_probe *one;
 
     if (far == NULL || far->probing)
-        return;
+        return false;
     one = xcalloc(1, sizeof *one);
     *one = (struct far_probe){ .job = { .run = probe, .done = on_probed },
                                .far = far,
+                               .store = store,
                                .fn = fn,
                                .userdata = userdata,
+                               .room_bytes = room_bytes,
                                .sent_us = clock_read_us(CLOCK_BOOTTIME) };
     far->probing = true;
     worker_start(far->writing, &one->job);
+    return true;
+}
+
+void store_live_probe(struct store *store, far_alive_fn fn, void *userdata)
+{
+    (void)start_probe(store, 0, fn, userdata);
+}
+
+bool store_room_probe(struct store *store, uint64_t bytes, far_alive_fn fn, void *userdata)
+{
+    return start_probe(store, bytes, fn, userdata);
 }
 
 /* --- life --- */

@@ -10,6 +10,7 @@
 #include "shared/macro.h"
 
 #define WHAT_MAX 100 /* of a statement's text in an error */
+#define FULL_REMEDY "make room on the disk of the database server"
 #define OWNER_REMEDY                                                                               \
     "let the scheduler's role own the database and its tables: ALTER DATABASE DATABASE OWNER TO"   \
     " ROLE; REASSIGN OWNED BY OTHER TO ROLE"
@@ -20,7 +21,7 @@ static const struct {
     int code;
     const char *remedy;
 } states[] = {
-    { "53100", -ENOSPC, "make room on the disk of the database server" },
+    { "53100", -ENOSPC, FULL_REMEDY },
     { "53200", -ENOMEM, NULL },
     { "53", -ENOTCONN, "raise max_connections in postgresql.conf" },
     { "25006", -EROFS, "name the database's primary in the URL of the store" },
@@ -114,7 +115,14 @@ int postgresql_fail_result(struct postgresql_engine *postgresql, const PGresult 
     (void)postgresql_fail(postgresql, code, "%s%s%.80s", field(result, PG_DIAG_MESSAGE_PRIMARY),
                           *detail != '\0' ? ": " : "", detail);
     postgresql->kept.remedy = postgresql_remedy(state);
-    return code;
+    if (streq(field(result, PG_DIAG_SEVERITY_NONLOCALIZED), "ERROR"))
+        return code;
+    /* The session is over (FATAL), or the server (PANIC): nobody knows what became of the turn. */
+    if (code == -ENOSPC)
+        postgresql->kept.remedy = FULL_REMEDY ", and start PostgreSQL there if it has ended";
+    postgresql->kept.code = -ENOTCONN;
+    postgresql->has_ended = true;
+    return -ENOTCONN;
 }
 
 int postgresql_lose(struct postgresql_engine *postgresql, const char *format, ...)
@@ -124,7 +132,8 @@ int postgresql_lose(struct postgresql_engine *postgresql, const char *format, ..
     if (postgresql->connection == NULL)
         return -ENOTCONN;
     va_start(ap, format);
-    keep(&postgresql->kept, -ENOTCONN, format, ap);
+    if (!postgresql->has_ended) /* else it said why */
+        keep(&postgresql->kept, -ENOTCONN, format, ap);
     va_end(ap);
     libpq.PQfinish(postgresql->connection);
     postgresql->connection = NULL;

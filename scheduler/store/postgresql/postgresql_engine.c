@@ -521,6 +521,27 @@ static int probe(struct engine *engine, struct edl_error *error)
     return r < 0 ? error_of(engine, "writing", error) : 0;
 }
 
+/* A table of this session alone, in no log of the server's; what is undone leaves no file. Rows of
+ * that size are not compressed. */
+#define ROOM_TABLE                                                                                 \
+    "CREATE TEMP TABLE edl_room AS SELECT repeat(md5(n::text), 60) FROM"                           \
+    " generate_series(1, %llu) AS n"
+#define ROOM_ROW_BYTES (60 * 32)
+
+static int room(struct engine *engine, uint64_t bytes, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    char sql[sizeof ROOM_TABLE + NUMBER_SIZE];
+    unsigned long long n_rows = bytes / ROOM_ROW_BYTES + 1;
+    int r = begin(engine);
+
+    (void)snprintf(sql, sizeof sql, ROOM_TABLE, n_rows);
+    if (r == 0)
+        r = postgresql_ask(postgresql, sql, 0, NULL, NULL);
+    roll_back(engine);
+    return r < 0 ? error_of(engine, "looking for room", error) : 0;
+}
+
 static void figures(struct engine *engine, struct engine_figures *ret)
 {
     struct postgresql_engine *postgresql = postgresql_engine_of(engine);
@@ -581,6 +602,7 @@ const struct engine_calls postgresql_calls = {
     .error = error_of,
     .check = check,
     .probe = probe,
+    .room = room,
     .figures = figures,
     .disconnect = disconnect,
 };

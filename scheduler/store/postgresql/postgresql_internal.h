@@ -46,6 +46,7 @@ struct postgresql_engine {
     bool failed;     /* the transaction has; nothing of it is going to be stored */
     bool reads_only; /* postgresql_open_reader */
     bool is_pipeline;
+    bool has_ended;                      /* the server said that it ends the connection, and why */
     bool uncertain;                      /* a commit did not wait for the standby */
     uint64_t answer_limit_us;            /* without a byte from the server */
     uint64_t database_bytes, measure_us; /* as of then; not again before */
