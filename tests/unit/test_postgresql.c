@@ -534,6 +534,31 @@ static void lead(struct store *store, const char *name, uint64_t term, bool pati
     lead_above(store, name, 0, term, patient);
 }
 
+#define END_LEADER                                                                                 \
+    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND"   \
+    " pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname ="         \
+    " current_database())"
+
+/* changed_in - a transaction with a change of one row, whose number is asked for at once; the code
+ * of what failed is told there. url: its session ends before; NULL: it does not */
+static int changed_in(struct store *store, const char *url)
+{
+    const struct engine_calls *calls = store->engine->calls;
+    struct prepared *statement = NULL;
+    int r = calls->prepare(store->engine, "UPDATE leader SET name = name", &statement);
+
+    if (r < 0)
+        return r;
+    r = calls->begin(store->engine);
+    if (url != NULL)
+        postgresql_test_sql(url, END_LEADER);
+    if (r == 0)
+        r = calls->run_one(statement);
+    calls->rollback(store->engine);
+    (void)calls->finish(statement);
+    return r;
+}
+
 TEST(test_a_leader_that_was_deposed_stores_nothing)
 {
     char url[POSTGRESQL_TEST_URL_SIZE];
@@ -547,8 +572,10 @@ TEST(test_a_leader_that_was_deposed_stores_nothing)
     second = open_it(url);
     lead(first, "first", 1, true);
     assert_int_equal(add_series(first, 1), 0);
+    assert_int_equal(changed_in(first, NULL), 0);
     /* as after a failover: the lock is not replicated */
     postgresql_test_sql(url, "UPDATE leader SET term = 2");
+    assert_int_equal(changed_in(first, NULL), -ESTALE);
     assert_int_equal(add_series(first, 2), -ESTALE);
     assert_int_equal(store_error(first, "writing", &error), -ESTALE);
     assert_non_null(strstr(error.text, "another scheduler leads"));
@@ -632,9 +659,7 @@ TEST(test_a_session_that_was_ended_is_away)
     first = open_it(url);
     second = open_it(url);
     lead(first, "first", 1, true);
-    postgresql_test_sql(url, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype ="
-                             " 'advisory' AND granted AND pid <> pg_backend_pid() AND database ="
-                             " (SELECT oid FROM pg_database WHERE datname = current_database())");
+    assert_int_equal(changed_in(first, url), -ENOTCONN);
     lead(second, "second", 2, true);
     assert_int_equal(add_series(first, 1), -ENOTCONN);
     assert_int_equal(store_error(first, "writing", &error), -ENOTCONN);
