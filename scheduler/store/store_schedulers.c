@@ -41,6 +41,7 @@ int store_scheduler_begin(struct engine *engine, struct edl_error *error)
     struct prepared *statement =
         prepare(engine,
                 "SELECT set_config('default_transaction_read_only', 'off', false),"
+                " set_config('default_transaction_isolation', 'read committed', false),"
                 " set_config('synchronous_commit', 'off', false)",
                 error);
     int r;

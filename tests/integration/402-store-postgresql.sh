@@ -15,3 +15,5 @@ for file in test_postgresql test_postgresql_arrays test_postgresql_schema test_s
     }
     cat "$work/said"
 done
+# each read of the history would write a line there
+if grep 'can only be used in transaction blocks' "$postgresql_dir/db/log"; then fail 'the server warns of a statement'; fi

@@ -418,7 +418,6 @@ static const char *column_name(struct prepared *prepared, int column)
 
 /* The first statement of each transaction of a term: in another one it breaks a rule of the row. */
 #define FENCE "UPDATE leader SET turn = CASE WHEN term = $1 THEN turn + 1 END WHERE id = 1"
-#define ONE_STATE "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 int postgresql_prepare_fence(struct postgresql_engine *postgresql)
 {
@@ -439,10 +438,6 @@ static int send_first(struct postgresql_engine *postgresql)
     const char *values[] = { term };
 
     (void)snprintf(term, sizeof term, "%llu", (unsigned long long)postgresql->term);
-    if (postgresql->reads_only)
-        return postgresql_sent(postgresql,
-                               libpq.PQsendQueryParams(postgresql->connection, ONE_STATE, 0, NULL,
-                                                       NULL, NULL, NULL, 0));
     if (postgresql->term != 0)
         return postgresql_sent(postgresql,
                                libpq.PQsendQueryPrepared(postgresql->connection,

@@ -43,8 +43,7 @@ struct postgresql_engine {
     size_t n_pending;                     /* commands whose results were not read yet */
     uint64_t changes;                     /* of the last command that was read */
     bool in_transaction;
-    bool failed;     /* the transaction has; nothing of it is going to be stored */
-    bool reads_only; /* postgresql_open_reader */
+    bool failed; /* the transaction has; nothing of it is going to be stored */
     bool is_pipeline;
     bool has_ended;                      /* the server said that it ends the connection, and why */
     bool uncertain;                      /* a commit did not wait for the standby */

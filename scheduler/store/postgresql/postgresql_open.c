@@ -206,11 +206,11 @@ int postgresql_open_reader(const char *url, struct engine **ret, struct edl_erro
 
     if (r < 0)
         return r;
-    postgresql->reads_only = true;
     r = postgresql_check_newest(postgresql);
     if (r == 0) /* shorter than the wait for an answer: that one loses the connection */
         r = postgresql_plain(postgresql,
-                             "SET default_transaction_read_only = on; SET statement_timeout = 8000",
+                             "SET default_transaction_read_only = on; SET statement_timeout = 8000;"
+                             " SET default_transaction_isolation = 'repeatable read'",
                              NULL);
     if (r == 0)
         r = postgresql_pipeline(postgresql);
