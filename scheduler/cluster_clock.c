@@ -22,40 +22,47 @@ static struct clock_reading reading_of(const struct cluster_clock *clock)
 {
     return (struct clock_reading){ .boot_id = clock->boot_id,
                                    .boot_us = clock_read_us(CLOCK_BOOTTIME),
-                                   .real_us = clock_read_us(CLOCK_REALTIME),
+                                   .real_us =
+                                       clock_read_us(CLOCK_REALTIME) - (uint64_t)clock->ahead_us,
                                    .is_shared = clock->is_shared };
 }
 
-static void tell_step(int64_t us, const char *when)
+static const char *whose(const struct cluster_clock *clock)
+{
+    return clock->is_shared ? "the database" : "this machine";
+}
+
+static void tell_step(const struct cluster_clock *clock, int64_t us, const char *when)
 {
     double s = (double)us / (double)USEC_PER_SEC;
     double days = s / DAY_S;
 
-    log_warning("the wall clock of this machine was set %s by %.0f s (%.1f days)%s: ages and"
+    log_warning("the wall clock of %s was set %s by %.0f s (%.1f days)%s: ages and"
                 " durations go on by elapsed time",
-                us > 0 ? "forward" : "back", us > 0 ? s : -s, us > 0 ? days : -days, when);
+                whose(clock), us > 0 ? "forward" : "back", us > 0 ? s : -s, us > 0 ? days : -days,
+                when);
 }
 
 /* tell_away - after a boot the wall clock is all that tells of the time before. What counts of it
  * has a bound, so no wrong clock makes anything old. */
-static void tell_away(int64_t us)
+static void tell_away(const struct cluster_clock *clock, int64_t us)
 {
-    log_warning(
-        "by the wall clock of this machine no scheduler ran for %.1f days: it was off, or the"
-        " clock was set. One day of it counts: ages, deadlines and the ends of tokens go on"
-        " from there",
-        (double)us / (double)USEC_PER_SEC / DAY_S + 1.0);
+    log_warning("by the wall clock of %s no scheduler ran for %.1f days: it was off, or the"
+                " clock was set. One day of it counts: ages, deadlines and the ends of tokens go on"
+                " from there",
+                whose(clock), (double)us / (double)USEC_PER_SEC / DAY_S + 1.0);
 }
 
-static int begin(struct cluster_clock *clock, struct store *store, bool is_shared,
-                 bool by_wall_clock, struct edl_error *error)
+/* begin - of an empty clock, which knows whose wall clock it reads */
+static int begin(struct cluster_clock *clock, struct store *store, bool by_wall_clock,
+                 struct edl_error *error)
 {
     struct elapsed_record stored = { 0 };
     struct clock_reading now;
     int r = store_clock(store, &stored, error);
     int64_t set_us;
 
-    *clock = (struct cluster_clock){ .is_shared = is_shared, .changed = true };
+    clock->changed = true;
     if (r < 0)
         return r;
     if (clock_boot_id(clock->boot_id, sizeof clock->boot_id) < 0)
@@ -69,26 +76,35 @@ static int begin(struct cluster_clock *clock, struct store *store, bool is_share
     if (by_wall_clock)
         return 0;
     if (set_us > 0 && !streq(stored.boot_id, clock->boot_id))
-        tell_away(set_us);
+        tell_away(clock, set_us);
     else if (set_us != 0)
-        tell_step(set_us, " while no scheduler ran");
+        tell_step(clock, set_us, " while no scheduler ran");
     return 0;
 }
 
 int cluster_clock_begin(struct cluster_clock *clock, struct store *store, struct edl_error *error)
 {
-    return begin(clock, store, false, false, error);
+    *clock = (struct cluster_clock){ 0 };
+    return begin(clock, store, false, error);
 }
 
-int cluster_clock_take_over(struct cluster_clock *clock, struct store *store,
+int cluster_clock_take_over(struct cluster_clock *clock, struct store *store, int64_t ahead_us,
                             struct edl_error *error)
 {
-    return begin(clock, store, true, false, error);
+    *clock = (struct cluster_clock){ .is_shared = true, .ahead_us = ahead_us };
+    return begin(clock, store, false, error);
+}
+
+void cluster_clock_compared(struct cluster_clock *clock, int64_t ahead_us)
+{
+    if (clock->is_shared)
+        clock->ahead_us = ahead_us;
 }
 
 int cluster_clock_restore(struct cluster_clock *clock, struct store *store, struct edl_error *error)
 {
-    return begin(clock, store, false, true, error);
+    *clock = (struct cluster_clock){ 0 };
+    return begin(clock, store, true, error);
 }
 
 void cluster_clock_seal(struct cluster_clock *clock, bool stops, struct turn_records *records)
@@ -101,7 +117,7 @@ void cluster_clock_seal(struct cluster_clock *clock, bool stops, struct turn_rec
     now = reading_of(clock);
     set_us = elapsed_clock_look(&clock->elapsed, &now);
     if (set_us != 0) {
-        tell_step(set_us, "");
+        tell_step(clock, set_us, "");
         clock->changed = true;
     }
     if (!clock->changed && !stops && now.boot_us - clock->stored_us < STORED_EVERY_US)

@@ -2,7 +2,8 @@
 /* cluster_clock.h - the scheduler's elapsed time: stored, and told to clock_instant
  *
  * All ages of jobs, logs, events, tokens and answers are counted by it, so that a wall clock that
- * jumps removes nothing and charges nobody. What people read is what the wall clock showed. */
+ * jumps removes nothing and charges nobody. What people read is what the wall clock showed. Several
+ * schedulers show that of their database, so that a wrong clock of one of them is none. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,6 +19,7 @@ struct cluster_clock {
     struct elapsed_clock elapsed;
     char boot_id[ELAPSED_BOOT_ID_SIZE];
     bool is_shared;               /* schedulers of other machines store it, too */
+    int64_t ahead_us;             /* of this machine's wall clock, before the database's; or 0 */
     struct elapsed_record record; /* what the next commit stores */
     uint64_t stored_us;           /* boot time of the last record that a commit took */
     bool changed;                 /* the wall clock was set since */
@@ -26,9 +28,13 @@ struct cluster_clock {
 /* cluster_clock_begin - goes on from what the store has; clock_instant reads it from then on */
 int cluster_clock_begin(struct cluster_clock *clock, struct store *store, struct edl_error *error);
 
-/* cluster_clock_take_over - the same from what another machine may have stored */
-int cluster_clock_take_over(struct cluster_clock *clock, struct store *store,
+/* cluster_clock_take_over - the same from what another machine may have stored. ahead_us: of this
+ * machine's wall clock, before that of the database */
+int cluster_clock_take_over(struct cluster_clock *clock, struct store *store, int64_t ahead_us,
                             struct edl_error *error);
+
+/* cluster_clock_compared - with the database's again */
+void cluster_clock_compared(struct cluster_clock *clock, int64_t ahead_us);
 
 /* cluster_clock_restore - the same for a backup: time went on since by the wall clock, however long
  * that is */

@@ -28,7 +28,7 @@
 struct clock_reading {
     const char *boot_id; /* borrowed; ELAPSED_BOOT_UNKNOWN: each run counts as another boot */
     uint64_t boot_us;    /* CLOCK_BOOTTIME */
-    uint64_t real_us;    /* CLOCK_REALTIME */
+    uint64_t real_us;    /* CLOCK_REALTIME; where it is shared: the clock that all can read */
     bool is_shared;      /* what is stored may be of another machine */
 };
 

@@ -42,6 +42,7 @@ try {
     /* the result */
     struct store *store; /* owned */
     uint64_t term, sent_us;
+    int64_t clock_ahead_us;
     int r;
     struct edl_error error;
 };
@@ -71,7 +72,8 @@ static void run_lead(struct worker_job *job)
     struct try *try = (struct try *)job;
     struct shared_self self = self_of(try);
 
-    try->r = try->database->lead(try->store, &self, &try->give_up, &try->term, &try->error);
+    try->r = try->database->lead(try->store, &self, &try->give_up, &try->term, &try->clock_ahead_us,
+                                 &try->error);
     try->sent_us = clock_read_us(CLOCK_BOOTTIME);
     if (try->r == 0)
         try->r = store_probe(try->store, &try->error);
@@ -99,7 +101,7 @@ static void on_led(struct worker_job *job)
     struct try *try = (struct try *)job;
     struct candidate *candidate = try->candidate;
     const struct edl_error error = try->error;
-    const struct lead lead = { try->store, try->term, try->sent_us };
+    const struct lead lead = { try->store, try->term, try->sent_us, try->clock_ahead_us };
     int r = try->r;
 
     candidate->try = NULL;

@@ -18,7 +18,8 @@ struct edl_error;
 struct lead {
     struct store *store;
     uint64_t term;
-    uint64_t sent_us; /* CLOCK_BOOTTIME of the transaction that proves it */
+    uint64_t sent_us;       /* CLOCK_BOOTTIME of the transaction that proves it */
+    int64_t clock_ahead_us; /* of this machine, before that of the database */
 };
 
 struct candidate_config {

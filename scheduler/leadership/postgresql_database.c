@@ -37,11 +37,26 @@ static int open_writer(const char *url, const struct shared_self *self, struct s
     return r;
 }
 
-static int lead(struct store *store, const struct shared_self *self, const atomic_bool *give_up,
-                uint64_t *ret_term, struct edl_error *error)
+/* ahead - of this machine's clock, which was read before and behind that of the database */
+static int64_t ahead(uint64_t before_us, uint64_t there_us, uint64_t behind_us)
 {
-    return postgresql_lead(store, self->name, self->address, self->least_term, give_up, ret_term,
-                           error);
+    if (there_us < before_us)
+        return (int64_t)(before_us - there_us);
+    return there_us > behind_us ? -(int64_t)(there_us - behind_us) : 0;
+}
+
+static int lead(struct store *store, const struct shared_self *self, const atomic_bool *give_up,
+                uint64_t *ret_term, int64_t *ret_ahead_us, struct edl_error *error)
+{
+    int r = postgresql_lead(store, self->name, self->address, self->least_term, give_up, ret_term,
+                            error);
+    uint64_t before_us = clock_read_us(CLOCK_REALTIME), there_us = 0;
+
+    if (r == 0)
+        r = postgresql_clock(store, &there_us, error);
+    if (r == 0)
+        *ret_ahead_us = ahead(before_us, there_us, clock_read_us(CLOCK_REALTIME));
+    return r;
 }
 
 static void take_leader(const struct leader_facts *facts, struct shared_facts *ret)
@@ -86,10 +101,9 @@ static int tell_self(struct engine *engine, const struct shared_self *self,
     int r = store_scheduler_seen(engine, self->name, self->address, &there_us, error);
     uint64_t behind_us = clock_read_us(CLOCK_REALTIME);
 
-    if (r == 0 && there_us < before_us)
-        facts->clock_ahead_us = (int64_t)(before_us - there_us);
-    else if (r == 0 && there_us > behind_us)
-        facts->clock_ahead_us = -(int64_t)(there_us - behind_us);
+    if (r == 0)
+        facts->clock_ahead_us = ahead(before_us, there_us, behind_us);
+    facts->clock_error_us = behind_us - before_us;
     return r;
 }
 

@@ -42,6 +42,7 @@ struct shared_facts {
     char wanted_copies[128];  /* commits wait for these, in the words of the server; "": for none */
     uint64_t commit_waits_us; /* the longest that one has done so until now; 0: none does */
     int64_t clock_ahead_us;   /* of this machine, before that of the database */
+    uint64_t clock_error_us;  /* what it may be off, as the answer took so long */
     struct shared_copy copies[DATABASE_COPIES_MAX];
     size_t n_copies;
 };
@@ -60,9 +61,10 @@ struct shared_database {
     /* a store that writes, of this cluster and of this name */
     int (*open)(const char *url, const struct shared_self *self, struct store **ret,
                 struct edl_error *error);
-    /* waits until nobody else leads; the term is stored then */
+    /* waits until nobody else leads; the term is stored then. ret_ahead_us: of this machine's
+     * clock, before that of the database */
     int (*lead)(struct store *store, const struct shared_self *self, const atomic_bool *give_up,
-                uint64_t *ret_term, struct edl_error *error);
+                uint64_t *ret_term, int64_t *ret_ahead_us, struct edl_error *error);
     /* the state has been read from the store: a silence of it is taken for an end from now on */
     int (*loaded)(struct store *store, struct edl_error *error);
     /* what an administrator ought to change in the server, a line each; the store's */

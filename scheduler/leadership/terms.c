@@ -32,6 +32,7 @@
 #define ALIVE_EVERY_US (500 * USEC_PER_MSEC)
 #define ALIVE_ACCURACY_US (20 * USEC_PER_MSEC)
 #define CLOCK_WRONG_US ((int64_t)USEC_PER_SEC)
+#define CLOCK_ERROR_MAX_US (500 * USEC_PER_MSEC)
 #define START_US (3 * USEC_PER_SEC) /* a former process of the same name ends within */
 
 /* --- the status --- */
@@ -78,11 +79,17 @@ static void tell_waiting(struct leadership *leadership)
 
 /* --- the database tells --- */
 
-/* Ages go by the clock of the leader: a wrong one is told before its machine leads. */
-static void look_at_clock(struct leadership *leadership, int64_t ahead_us)
+/* Times that are stored and shown are those of the database's clock. The own one is that of the
+ * log and of certificates. A look that took long tells little. */
+static void look_at_clock(struct scheduler *scheduler, const struct shared_facts *facts)
 {
+    struct leadership *leadership = &scheduler->leadership;
+    int64_t ahead_us = facts->clock_ahead_us;
     bool is_wrong = llabs(ahead_us) > CLOCK_WRONG_US;
 
+    if (facts->clock_error_us > CLOCK_ERROR_MAX_US)
+        return;
+    cluster_clock_compared(&scheduler->clock, ahead_us);
     if (is_wrong && !leadership->clock_is_wrong)
         log_warning("the clock of this machine is %.1f s %s that of the database: set both by NTP",
                     (double)llabs(ahead_us) / (double)USEC_PER_SEC,
@@ -103,13 +110,15 @@ static void look_at_copies(struct leadership *leadership)
     leadership->copy_is_missed = is_missed;
 }
 
-static void take_facts(struct leadership *leadership, const struct shared_facts *facts)
+static void take_facts(struct scheduler *scheduler, const struct shared_facts *facts)
 {
+    struct leadership *leadership = &scheduler->leadership;
+
     leadership->facts = *facts;
     leadership->facts_us = clock_read_us(CLOCK_BOOTTIME);
     leadership->leader = facts->leader;
     leadership->leader_term = facts->term;
-    look_at_clock(leadership, facts->clock_ahead_us);
+    look_at_clock(scheduler, facts);
     look_at_copies(leadership);
     leadership->n_others = 0;
     for (size_t i = 0; i < facts->n_schedulers; i++)
@@ -128,7 +137,7 @@ static void on_told(const struct shared_facts *facts, const struct edl_error *er
         leadership->copy_is_missed = false;
         return;
     }
-    take_facts(leadership, facts);
+    take_facts(scheduler, facts);
     if (leadership->role != ROLE_LEADER)
         tell_waiting(leadership);
 }
@@ -172,7 +181,7 @@ static int load(struct scheduler *scheduler, const struct lead *lead, struct edl
 
     scheduler->store = near;
     if (r == 0)
-        r = cluster_clock_take_over(&scheduler->clock, near, error);
+        r = cluster_clock_take_over(&scheduler->clock, near, lead->clock_ahead_us, error);
     if (r == 0)
         r = state_load(scheduler, error);
     if (r == 0)
@@ -214,7 +223,7 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
 
     leadership->role = ROLE_LEADER;
     leadership->term = leadership->leader_term = lead->term;
-    leadership->since_wall_us = clock_read_us(CLOCK_REALTIME);
+    leadership->since_wall_us = clock_shown_us(clock_instant().wall_us);
     leadership->leader = leadership->self;
     leadership->ends = false;
     leadership->why = (struct edl_error){ 0 };

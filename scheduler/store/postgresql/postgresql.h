@@ -64,6 +64,9 @@ int postgresql_check_here(struct store *store, struct edl_error *error);
 int postgresql_lead(struct store *store, const char *name, const char *address, uint64_t least_term,
                     const atomic_bool *give_up, uint64_t *ret_term, struct edl_error *error);
 
+/* postgresql_clock - what the database's wall clock shows, in microseconds since 1970 */
+int postgresql_clock(struct store *store, uint64_t *ret_wall_us, struct edl_error *error);
+
 /* postgresql_loaded - the state of the term has been read: from now on the server ends the session
  * when it is silent for 1.5 s, and another scheduler leads. Until then that takes 30 s */
 int postgresql_loaded(struct store *store, struct edl_error *error);

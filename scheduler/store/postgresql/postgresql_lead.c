@@ -16,7 +16,6 @@
 
 #include "scheduler/store/postgresql/postgresql_internal.h"
 #include "scheduler/store/store_internal.h"
-#include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/rfc3339.h"
@@ -29,6 +28,7 @@
     " set_config('lock_timeout', '0', false)"
 #define LOADED_SETTINGS "SELECT set_config('idle_session_timeout', '1500ms', false)"
 #define WAITER_SETTINGS "SELECT set_config('lock_timeout', '1000ms', false)"
+#define NOW_US "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 #define STRINGIFY(x) #x
 #define TEXT(x) STRINGIFY(x)
 
@@ -103,14 +103,13 @@ static int begin_term(struct postgresql_engine *postgresql, const char *name, co
                       uint64_t least_term, uint64_t *ret)
 {
     static const char next_term[] =
-        "UPDATE leader SET term = greatest(term + 1, $4::bigint), name = $1, address = $2,"
-        " since_wall_us = $3, led = 1 WHERE id = 1 AND moved_wall_us = 0 RETURNING term";
-    char since[32], least[32];
-    const char *values[] = { name, address, since, least };
+        "UPDATE leader SET term = greatest(term + 1, $3::bigint), name = $1, address = $2,"
+        " since_wall_us = " NOW_US ", led = 1 WHERE id = 1 AND moved_wall_us = 0 RETURNING term";
+    char least[32];
+    const char *values[] = { name, address, least };
     PGresult *result = NULL;
     int r;
 
-    (void)snprintf(since, sizeof since, "%" PRIu64, clock_read_us(CLOCK_REALTIME));
     (void)snprintf(least, sizeof least, "%" PRIu64, least_term);
     r = postgresql_ask(postgresql, next_term, ELEMENTS(values), values, &result);
     if (r == 0 && libpq.PQntuples(result) == 1)
@@ -154,6 +153,19 @@ int postgresql_loaded(struct store *store, struct edl_error *error)
     if (postgresql_ask(postgresql, LOADED_SETTINGS, 0, NULL, NULL) < 0)
         return postgresql_told(postgresql, "beginning to lead", error);
     return 0;
+}
+
+int postgresql_clock(struct store *store, uint64_t *ret_wall_us, struct edl_error *error)
+{
+    static const char now[] = "SELECT " NOW_US;
+    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
+    PGresult *result = NULL;
+    int r = postgresql_ask(postgresql, now, 0, NULL, &result);
+
+    if (r == 0 && libpq.PQntuples(result) == 1)
+        *ret_wall_us = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
+    libpq.PQclear(result);
+    return r < 0 ? postgresql_told(postgresql, "reading its clock", error) : 0;
 }
 
 uint64_t postgresql_term(const struct store *store)
