@@ -249,14 +249,17 @@ class Server:
         """At once, as by pg_ctl stop -m immediate: the next start has to recover."""
         self.signal_and_await(signal.SIGQUIT)
 
-    def lose(self):
-        """All of its processes die by SIGKILL, as with their machine."""
+    def lose(self, cut=None):
+        """All of its processes die by SIGKILL, as with their machine. cut: called while they stand still; takes their disk away."""
         self.freeze()
         pids = self.processes()
+        if cut:
+            cut()
         for pid in pids:
             send(pid, signal.SIGKILL)
         until(lambda: not any(map(lives, pids)), f'{self.name} is gone')
-        self.forget()
+        if not cut:
+            self.forget()
 
     def freeze(self):
         """Stops all of its processes. The first one is stopped first, so that no other is added."""
@@ -276,12 +279,12 @@ class Server:
     def url(self, database):
         return f'postgresql://postgres@/{database}?host={self.at}'
 
-    def sql(self, database, *statements):
+    def sql(self, database, *statements, patience_s=None):
         """Rows of the statements, whose columns are parted by "|"; each of them is a transaction."""
         command = [f'{self.servers.bin}/psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', self.conninfo(database)]
         for statement in statements:
             command += ['-c', statement]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd='/').stdout.strip()
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd='/', timeout=patience_s).stdout.strip()
 
     def pid(self):
         """Of its first process; 0 where it does not run."""
@@ -311,7 +314,7 @@ class Server:
     # its files
 
     def make_place(self):
-        os.makedirs(self.at)
+        os.makedirs(self.at, exist_ok=True)  # a disk may be mounted there
         os.chmod(self.at, 0o755)
         self.servers.account.give(self.at)
 
@@ -389,13 +392,14 @@ def send(pid, number):
 def new_folder(quick=False):
     """quick: in memory, where there is room for it: whole databases are made for each of many tests."""
     in_memory = quick and os.access('/dev/shm', os.W_OK) and shutil.disk_usage('/dev/shm').free > MEMORY_BYTES
-    return tempfile.mkdtemp(prefix='edl-pg.', dir='/dev/shm' if in_memory else '/tmp')
+    folder = tempfile.mkdtemp(prefix='edl-pg.', dir='/dev/shm' if in_memory else '/tmp')
+    os.chmod(folder, 0o755)  # servers have another account than root
+    return folder
 
 
 def run(command):
     """The command with a server of its own."""
     folder = new_folder(quick=True)
-    os.chmod(folder, 0o755)
     servers = Servers(folder)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:

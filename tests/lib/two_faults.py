@@ -9,6 +9,7 @@ import typing
 from cut_proxy import TO_CLIENT, TO_SERVER
 from two_site import DATABASES, NODES, until
 
+PROXIES, DISKS = 'proxies', 'disks'
 PERMISSION_S = 8.0  # of a leader without a stored turn
 LEASE_S = 5.0
 
@@ -21,7 +22,7 @@ class Fault:
     long: bool = True  # nodes may hear nobody for most of their lease
     ends: bool = False  # processes may: their nodes are given up
     leases_go_on: bool = False  # nothing is stored between mark() and unmark(), and reports get a lease
-    proxied: bool = False  # needs a site with proxies
+    needs: str = ''  # of its site: PROXIES or DISKS
 
 
 def kill_leader(proof):
@@ -172,6 +173,26 @@ def cut_turn(kills):
     return do
 
 
+def cut_power(databases, kills=False):
+    """The machines of these databases lose what was not synced, at one moment; and with kills both schedulers are killed in it."""
+    def do(proof):
+        site, names = proof.site, databases(proof)
+        killed = site.schedulers if kills else ()
+        proof.mark()
+        for name in names:
+            site.databases[name].freeze()
+        for name in killed:
+            site.kill(name)
+        for name in names:
+            site.databases[name].lose(site.disks[name].cut)
+        for name in names:
+            site.disks[name].mend()
+            site.databases[name].start()
+        for name in killed:
+            site.start_scheduler(name)
+    return do
+
+
 FAULTS = {
     'kill-leader': Fault(kill_leader, 1.0, ('postgresql', 'sqlite'), long=False),
     'stop-leader': Fault(stop_leader, 3.0, ('postgresql', 'sqlite')),
@@ -194,6 +215,9 @@ FAULTS = {
     'cut-copy-to': Fault(cut_databases('to')),
     'cut-copy-from': Fault(cut_databases('from')),
     'cut-copy': Fault(cut_databases('both')),
-    'cut-turn': Fault(cut_turn(kills=False), proxied=True),
-    'cut-turn-kill': Fault(cut_turn(kills=True), proxied=True),
+    'cut-turn': Fault(cut_turn(kills=False), needs=PROXIES),
+    'cut-turn-kill': Fault(cut_turn(kills=True), needs=PROXIES),
+    'power-database': Fault(cut_power(lambda proof: [proof.site.primary]), 5.0, needs=DISKS),
+    'power-copy': Fault(cut_power(lambda proof: [copy(proof).name]), needs=DISKS),
+    'power-all': Fault(cut_power(lambda proof: DATABASES, kills=True), needs=DISKS),
 }

@@ -7,13 +7,14 @@
 Two schedulers, a primary database and its synchronous copy, three nodes with four processes each, writers with keys, readers of events. Of
 each fault N tries. Behind each: every acknowledged submission is there once and is answered by its key as before, no slot ran twice, no
 process was ended, terms are in order, readers of events miss nothing. Prints one line per try, and figures: how long nobody accepted.
-To be called in a network namespace of its own (lib/namespace.sh). Ends with 1 where something does not hold."""
+To be called in a network namespace of its own (lib/namespace.sh); where power is cut, by root, in namespaces of network and mounts. Ends with 1 where something does not hold."""
 import argparse
 import bisect
 import collections
 import json
 import os
 import random
+import signal
 import statistics
 import sys
 import time
@@ -23,7 +24,8 @@ sys.dont_write_bytecode = True
 
 import two_checker as checker  # noqa: E402
 from postgresql import MISSING, Missing  # noqa: E402
-from two_faults import FAULTS  # noqa: E402
+from two_disks import prepare_disks  # noqa: E402
+from two_faults import DISKS, FAULTS, PROXIES  # noqa: E402
 from two_people import Asker, Reader, Reporter, Servers, Writer  # noqa: E402
 from two_site import PATIENCE_S, Site, until  # noqa: E402
 
@@ -141,50 +143,69 @@ class Proof:
 
 
 def sites(given, luck, names):
-    """Tries of one site after the other, and whether it has proxies."""
-    for proxied in (False, True):
-        todo = [name for _ in range(given.tries) for name in names if FAULTS[name].proxied == proxied]
+    """Tries of one site after the other, and what it has to have."""
+    for needs in ('', PROXIES, DISKS):
+        todo = [name for _ in range(given.tries) for name in names if FAULTS[name].needs == needs]
         luck.shuffle(todo)
         for at in range(0, len(todo), SITE_TRIES):
-            yield todo[at:at + SITE_TRIES], proxied
+            yield todo[at:at + SITE_TRIES], needs
 
 
 def prove(given):
     """Returns the figures; prints what does not hold."""
     luck = random.Random(given.seed)
-    names = given.faults.split(',') if given.faults else [name for name, fault in FAULTS.items() if given.engine in fault.engines]
-    took, wrong, acknowledged, still_s, done, reports = collections.defaultdict(list), [], 0, 0.0, 0, []
-    for todo, proxied in sites(given, luck, names):
-        site = Site(f'{given.work}/site-{done}', given.build, given.engine, proxied=proxied)
+    names = given.faults.split(',') if given.faults else [name for name, fault in FAULTS.items() if given.engine in fault.engines and fault.needs != DISKS]
+    seen = Seen(given.seed)
+    for todo, needs in sites(given, luck, names):
+        name, site = 'the start', Site(f'{given.work}/site-{seen.tries}', given.build, given.engine, proxied=needs == PROXIES, disks=needs == DISKS)
         try:
             proof = Proof(site, luck)
-            for done, name in enumerate(todo, done + 1):
-                seconds, bad = proof.one(name)
-                took[name].append(seconds)
-                still_s = max(still_s, proof.standstill_s)
-                told = f'{done:4} {name:20} {seconds:6.3f} s nobody accepted; processes stood still for {proof.standstill_s:.2f} s; {len(proof.acks())} acknowledged'
-                print(told + ''.join(f'\n     FAIL: {text}' for text in bad), file=sys.stderr, flush=True)
-                wrong += bad
-                if bad and not given.keep_going:
-                    return figures(given, took, wrong, acknowledged + len(proof.acks()), still_s, reports)
-            wrong += proof.end()
-            acknowledged += len(proof.acks())
-            reports += proof.reports
-        except TimeoutError as late:
-            wrong.append(str(late))
-            return figures(given, took, wrong, acknowledged, still_s, reports)
+            for name in todo:
+                seen.begin(name)
+                seen.tried(name, proof, *proof.one(name))
+                if seen.wrong and not given.keep_going:
+                    seen.acknowledged += len(proof.acks())
+                    return seen.figures()
+            name = 'the end'
+            seen.wrong += proof.end()
+            seen.acknowledged += len(proof.acks())
+            seen.reports += proof.reports
+        except (TimeoutError, SystemExit) as late:  # SystemExit: of postgresql.py
+            seen.wrong.append(f'{name}: {late}\n{site.tells()}')
+            return seen.figures()
         finally:
             site.end()
-    return figures(given, took, wrong, acknowledged, still_s, reports)
+    return seen.figures()
 
 
-def figures(given, took, wrong, acknowledged, still_s, reports):
-    return {
-        'seed': given.seed, 'acknowledged': acknowledged, 'violations': wrong[:50],
-        'writes_lost': sum('was acknowledged by' in text for text in wrong), 'double_grants': sum('before the last word' in text for text in wrong),
-        'standstill_worst_s': round(still_s, 3), 'report_worst_s': round(max(reports), 3) if reports else None,
-        'faults': {name: {'tries': len(seconds), 'p50_s': round(statistics.median(seconds), 3), 'worst_s': round(max(seconds), 3), 'goal_s': FAULTS[name].goal_s}
-                   for name, seconds in sorted(took.items())}}
+class Seen:
+    """Figures of all tries."""
+
+    def __init__(self, seed):
+        self.seed, self.tries, self.acknowledged, self.still_s = seed, 0, 0, 0.0
+        self.took, self.wrong, self.reports, self.loads = collections.defaultdict(list), [], [], []
+
+    def begin(self, name):
+        """So that it is known of which fault a try does not come to its end."""
+        self.tries += 1
+        self.loads.append(os.getloadavg()[0])
+        print(f'{self.tries:4} {name:20}', end='', file=sys.stderr, flush=True)
+
+    def tried(self, name, proof, seconds, bad):
+        self.took[name].append(seconds)
+        self.still_s = max(self.still_s, proof.standstill_s)
+        told = f' {seconds:6.3f} s nobody accepted; processes stood still for {proof.standstill_s:.2f} s; {len(proof.acks())} acknowledged; load {self.loads[-1]:.0f}'
+        print(told + ''.join(f'\n     FAIL: {text}' for text in bad) + (f'\n{proof.site.tells()}' if bad else ''), file=sys.stderr, flush=True)
+        self.wrong += bad
+
+    def figures(self):
+        return {
+            'seed': self.seed, 'acknowledged': self.acknowledged, 'violations': self.wrong[:50],
+            'writes_lost': sum('was acknowledged by' in text for text in self.wrong), 'double_grants': sum('before the last word' in text for text in self.wrong),
+            'standstill_worst_s': round(self.still_s, 3), 'report_worst_s': round(max(self.reports), 3) if self.reports else None,
+            'load_least': round(min(self.loads, default=0)), 'load_most': round(max(self.loads, default=0)),
+            'faults': {name: {'tries': len(seconds), 'p50_s': round(statistics.median(seconds), 3), 'worst_s': round(max(seconds), 3), 'goal_s': FAULTS[name].goal_s}
+                       for name, seconds in sorted(self.took.items())}}
 
 
 def main():
@@ -198,8 +219,12 @@ def main():
     parser.add_argument('--keep-going', action='store_true', help='behind a try in which something did not hold, too')
     parser.add_argument('--json', action='store_true')
     given = parser.parse_args()
+    os.makedirs(given.work, exist_ok=True)
     print(f'seed {given.seed}', file=sys.stderr)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit('it was told to end'))
     try:
+        if any(FAULTS[name].needs == DISKS for name in given.faults.split(',') if name):
+            prepare_disks(given.work)
         told = prove(given)
     except Missing as missing:
         print(missing)

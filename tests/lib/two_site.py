@@ -11,6 +11,7 @@ import time
 
 import postgresql
 from cut_proxy import CutProxy
+from two_disks import Disk
 from two_networks import HUB, Networks
 from two_people import Servers, role_of
 
@@ -18,6 +19,8 @@ SCHEDULERS, DATABASES, NODES = ('a', 'b'), ('db1', 'db2'), ('n1', 'n2', 'n3')
 PATIENCE_S = 120
 TICK = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'two_ticks.pl')
 PROCESSES = 4  # on each node
+TOLD_LINES = 40
+TELL_SESSIONS = "SELECT pid, state, wait_event, left(query, 80) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
 
 
 def until(holds, what, patience_s=PATIENCE_S):
@@ -32,9 +35,18 @@ def until(holds, what, patience_s=PATIENCE_S):
         time.sleep(0.05)
 
 
+def tail(path):
+    try:
+        with open(path, encoding='utf-8', errors='replace') as f:
+            return ''.join(f.readlines()[-TOLD_LINES:])
+    except OSError as error:
+        return str(error)
+
+
 class Site:
-    def __init__(self, work, build, engine, lease='5s', proxied=False):
-        """proxied: between schedulers and databases are proxies, which end connections where they are told to."""
+    def __init__(self, work, build, engine, lease='5s', proxied=False, disks=False):
+        """proxied: between schedulers and databases are proxies, which end connections where they are told to. disks: each database is on
+        one whose power can be cut."""
         self.work, self.build, self.engine, self.lease = work, build, engine, lease
         self.schedulers = SCHEDULERS if engine == 'postgresql' else SCHEDULERS[:1]
         self.networks = Networks([*self.schedulers, *(DATABASES if engine == 'postgresql' else ()), *NODES])
@@ -43,6 +55,7 @@ class Site:
         self.ticks = f'{work}/ticks'
         os.makedirs(self.ticks)
         self.databases, self.proxied, self.proxies = None, proxied, {}
+        self.has_disks, self.disks = disks, {}
         self.primary = DATABASES[0]
         self.token = ''
         # a node without control groups ends its processes with its lease; else they stand still
@@ -72,9 +85,14 @@ class Site:
         one, two = DATABASES
         for name in DATABASES:
             self.databases.listen(name)
+        for name in DATABASES if self.has_disks else ():
+            self.disks[name] = Disk(f'{self.work}/{name}.disk', f'{self.databases.folder}/{name}')
+            self.disks[name].make()
         self.databases[one].start()
         self.databases[one].sql('postgres', "CREATE DATABASE edl TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'")
         self.databases[two].standby(self.databases[one])
+        for disk in self.disks.values():
+            disk.sync()
         for name in DATABASES if self.proxied else ():
             self.proxies[name] = CutProxy((HUB, 0), (self.networks.addresses[name], postgresql.PORT))
             self.proxies[name].start()
@@ -184,6 +202,22 @@ class Site:
         before = self.reports()
         until(lambda: self.nodes_are_ready(before), 'the nodes are ready, and report')
 
+    def tells(self):
+        """What each one said last: for a person who looks for the cause."""
+        said = []
+        for name in self.schedulers:
+            status, body = Servers(self.addresses, '', 5).call(name, 'GET', '/healthz')
+            said.append(f'{name}: {status} {body.decode(errors="replace")}')
+        for name in DATABASES if self.databases else ():
+            try:
+                rows = self.databases[name].sql('postgres', TELL_SESSIONS, 'SELECT application_name, state, sync_state FROM pg_stat_replication', patience_s=10)
+            except subprocess.SubprocessError as error:
+                rows = str(error)
+            said.append(f'{name}: {rows}')
+        for path in [f'{self.work}/{name}.log' for name in self.schedulers] + ([self.databases[name].log for name in DATABASES] if self.databases else []):
+            said.append(f'--- {path}\n{tail(path)}')
+        return '\n'.join(said)
+
     def has_ended(self):
         return [name for name, process in self.running.items() if process.poll() is not None]
 
@@ -200,5 +234,9 @@ class Site:
         for proxy in self.proxies.values():
             proxy.end()
         if self.databases:
+            for name in self.databases.names():
+                self.databases[name].kill()
+            for disk in self.disks.values():
+                disk.end()
             self.databases.end()
         self.networks.end()
