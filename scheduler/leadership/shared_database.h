@@ -65,8 +65,9 @@ struct shared_database {
      * clock, before that of the database */
     int (*lead)(struct store *store, const struct shared_self *self, const atomic_bool *give_up,
                 uint64_t *ret_term, int64_t *ret_ahead_us, struct edl_error *error);
-    /* the state has been read from the store: a silence of it is taken for an end from now on */
-    int (*loaded)(struct store *store, struct edl_error *error);
+    /* the state has been read from the store: a silence of it is taken for an end from its next
+     * transaction on */
+    void (*loaded)(struct store *store);
     /* what an administrator ought to change in the server, a line each; the store's */
     const char *(*warnings)(const struct store *store);
     /* a connection for reading; for watching, it also tells that self is there */

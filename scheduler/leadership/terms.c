@@ -151,8 +151,7 @@ static int make_far(struct scheduler *scheduler, struct store *near, struct edl_
     struct store *far;
     int r = answered_keys_load(&scheduler->answered, near, error);
 
-    if (r == 0)
-        r = scheduler->leadership.database->loaded(near, error);
+    scheduler->leadership.database->loaded(near);
     if (r == 0)
         r = store_far_new(scheduler->event, &config, &far, error);
     if (r < 0)

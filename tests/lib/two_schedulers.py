@@ -29,7 +29,7 @@ from two_faults import DISKS, FAULTS, PROXIES  # noqa: E402
 from two_people import Asker, Reader, Reporter, Servers, Writer  # noqa: E402
 from two_site import PATIENCE_S, Site, until  # noqa: E402
 
-ROAMING, PAUSE_S, PROBE_S = 2, 0.05, 0.02
+ROAMING, PAUSE_S, PROBE_S = 2, 0.2, 0.02
 PATIENT_S = 15.0  # of one that waits for an answer, so that it comes from the scheduler
 HEARD_LEAST = 5
 AGAIN_MOST = 12  # keys that are asked again behind a try

@@ -67,9 +67,10 @@ int postgresql_lead(struct store *store, const char *name, const char *address, 
 /* postgresql_clock - what the database's wall clock shows, in microseconds since 1970 */
 int postgresql_clock(struct store *store, uint64_t *ret_wall_us, struct edl_error *error);
 
-/* postgresql_loaded - the state of the term has been read: from now on the server ends the session
- * when it is silent for 1.5 s, and another scheduler leads. Until then that takes 30 s */
-int postgresql_loaded(struct store *store, struct edl_error *error);
+/* postgresql_loaded - the state of the term has been read: from its next transaction on the server
+ * ends the session when it is silent for 1.5 s, and another scheduler leads. Until then that takes
+ * 30 s */
+void postgresql_loaded(struct store *store);
 
 /* postgresql_term - of a store that leads; 0: it does not */
 uint64_t postgresql_term(const struct store *store);

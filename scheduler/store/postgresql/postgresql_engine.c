@@ -461,13 +461,15 @@ static int begin(struct engine *engine)
 static int commit(struct engine *engine)
 {
     struct postgresql_engine *postgresql = postgresql_engine_of(engine);
+    int r;
 
     if (postgresql->connection == NULL)
         return postgresql->kept.code;
     if (postgresql_send_waiting(postgresql) == -ENOTCONN)
         return -ENOTCONN; /* after any other error the Sync is due all the same */
-    return end_transaction(postgresql, clock_read_us(CLOCK_MONOTONIC) + POSTGRESQL_COMMIT_LIMIT_US,
-                           NULL);
+    r = end_transaction(postgresql, clock_read_us(CLOCK_MONOTONIC) + POSTGRESQL_COMMIT_LIMIT_US,
+                        NULL);
+    return r == 0 && postgresql->has_loaded ? postgresql_settle(postgresql) : r;
 }
 
 static void roll_back(struct engine *engine)

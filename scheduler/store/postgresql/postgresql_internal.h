@@ -50,6 +50,7 @@ struct postgresql_engine {
     uint64_t answer_limit_us;            /* without a byte from the server */
     uint64_t database_bytes, measure_us; /* as of then; not again before */
     uint64_t term;                       /* 0: it does not lead */
+    bool has_loaded;                     /* postgresql_loaded: it settles with the next commit */
     unsigned long fence_name;            /* in the server, of a term */
     int schema_version;
     char *warnings; /* owned; NULL: none */
@@ -145,6 +146,9 @@ int postgresql_ask(struct postgresql_engine *postgresql, const char *sql, int n,
  * postgresql_sent - counts a command that libpq has taken, or not (0) */
 int postgresql_may_send(struct postgresql_engine *postgresql);
 int postgresql_sent(struct postgresql_engine *postgresql, int taken);
+
+/* postgresql_settle - see postgresql_loaded; outside of a transaction */
+int postgresql_settle(struct postgresql_engine *postgresql);
 
 /* postgresql_prepare_fence - before the term begins; outside of a transaction */
 int postgresql_prepare_fence(struct postgresql_engine *postgresql);

@@ -21,7 +21,8 @@
 #include "shared/rfc3339.h"
 
 #define WAIT_LIMIT_US 2500000 /* without an answer while it waits for the lock, which takes 1 s */
-/* A state of many jobs takes seconds between two reads of it, in which the session is idle. */
+/* A state of many jobs takes seconds between two reads of it, and a first plan comes behind it: the
+ * session is idle then. */
 #define LEADER_SETTINGS                                                                            \
     "SELECT set_config('idle_session_timeout', '30s', false),"                                     \
     " set_config('idle_in_transaction_session_timeout', '3s', false),"                             \
@@ -146,13 +147,15 @@ int postgresql_lead(struct store *store, const char *name, const char *address, 
     return 0;
 }
 
-int postgresql_loaded(struct store *store, struct edl_error *error)
+void postgresql_loaded(struct store *store)
 {
-    struct postgresql_engine *postgresql = postgresql_engine_of(store->engine);
+    postgresql_engine_of(store->engine)->has_loaded = true;
+}
 
-    if (postgresql_ask(postgresql, LOADED_SETTINGS, 0, NULL, NULL) < 0)
-        return postgresql_told(postgresql, "beginning to lead", error);
-    return 0;
+int postgresql_settle(struct postgresql_engine *postgresql)
+{
+    postgresql->has_loaded = false;
+    return postgresql_ask(postgresql, LOADED_SETTINGS, 0, NULL, NULL);
 }
 
 int postgresql_clock(struct store *store, uint64_t *ret_wall_us, struct edl_error *error)
