@@ -148,8 +148,7 @@ int migrate_check_empty(const struct scheduler_options *options, struct edl_erro
                             options->state_dir, path, path);
 }
 
-/* remember - where the state is from now on */
-static int remember(const struct scheduler_options *options, struct edl_error *error)
+int migrate_remember(const struct scheduler_options *options, struct edl_error *error)
 {
     _cleanup_free_ char *there = NULL;
     char url[STORE_URL_MAX], path[STATE_PATH_MAX];
@@ -163,12 +162,9 @@ static int remember(const struct scheduler_options *options, struct edl_error *e
 
 int migrate_check(const struct scheduler_options *options, struct edl_error *error)
 {
-    int r;
-
     if (options->store[0] == '\0')
         return has_mark(options) ? say_moved(options, error) : 0;
-    r = migrate_check_empty(options, error);
-    return r == 0 ? remember(options, error) : r;
+    return migrate_check_empty(options, error);
 }
 
 /* --- the term --- */

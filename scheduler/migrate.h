@@ -43,8 +43,11 @@ int migrate_become_owner(const char *state_dir, struct edl_error *error);
 
 /* migrate_check - before a scheduler starts: -EINVAL with remedy when it is to use the database of
  * the state directory, and another one has the state; or another one, and this state is nowhere
- * else. It leaves the mark: a scheduler whose configuration forgets the other database does not
- * begin with an empty one of its own, as its nodes would end all that they run.
- * migrate_check_empty - the second half: the directory has no state that would be left behind */
+ * else
+ * migrate_check_empty - the second half: the directory has no state that would be left behind
+ * migrate_remember - the database of the options is open, and the cluster's: from now on the mark
+ * says so. A scheduler whose configuration forgets it does not begin with an empty state of its
+ * own, as its nodes would end all that they run. A database that was never there leaves none */
 int migrate_check(const struct scheduler_options *options, struct edl_error *error);
 int migrate_check_empty(const struct scheduler_options *options, struct edl_error *error);
+int migrate_remember(const struct scheduler_options *options, struct edl_error *error);

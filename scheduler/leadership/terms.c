@@ -18,6 +18,7 @@
 #include "scheduler/leadership/copy_wait.h"
 #include "scheduler/leadership/leadership.h"
 #include "scheduler/leadership/watch.h"
+#include "scheduler/migrate.h"
 #include "scheduler/nodes/log_hub.h"
 #include "scheduler/notices/notices.h"
 #include "scheduler/scheduler.h"
@@ -270,8 +271,11 @@ static void on_waits(void *userdata)
 {
     struct scheduler *scheduler = userdata;
     struct leadership *leadership = &scheduler->leadership;
+    struct edl_error error = { 0 };
 
     leadership->why = (struct edl_error){ 0 };
+    if (migrate_remember(&scheduler->options, &error) < 0)
+        log_warning("where the state is cannot be kept: %s", error.text);
     watch_ask(leadership->watch);
     tell_ready(leadership);
 }

@@ -48,6 +48,12 @@ postgresql_start a
 postgresql_database a edl
 url=$(postgresql_url a edl)
 
+# a database that nobody has reached has no state: without it the scheduler starts as before
+begin tried 'waits for the database' edl-scheduler --conf '' --state-dir "$work/state-tried" --listen 127.0.0.1:0 --store postgresql://edl@127.0.0.1:1/edl
+end "$pid"
+begin tried policy edl-scheduler --conf '' --state-dir "$work/state-tried" --listen 127.0.0.1:0
+end "$pid"
+
 # broken off behind its commit, in front of the mark: the same again ends it
 migrate --to "$url" || fail "not migrated: $(cat "$work/err")"
 rm "$state/moved"
