@@ -68,6 +68,7 @@ static int begin(struct cluster_clock *clock, struct store *store, bool by_wall_
     if (clock_boot_id(clock->boot_id, sizeof clock->boot_id) < 0)
         (void)snprintf(clock->boot_id, sizeof clock->boot_id, "%s", ELAPSED_BOOT_UNKNOWN);
     now = reading_of(clock);
+    now.is_shared |= by_wall_clock; /* a backup may be of any machine */
     set_us = elapsed_clock_begin(&clock->elapsed, r == 1 ? &stored : NULL, &now);
     if (by_wall_clock)
         elapsed_clock_reach(&clock->elapsed, now.real_us);

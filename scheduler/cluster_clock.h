@@ -36,8 +36,8 @@ int cluster_clock_take_over(struct cluster_clock *clock, struct store *store, in
 /* cluster_clock_compared - with the database's again */
 void cluster_clock_compared(struct cluster_clock *clock, int64_t ahead_us);
 
-/* cluster_clock_restore - the same for a backup: time went on since by the wall clock, however long
- * that is */
+/* cluster_clock_restore - the same for a backup, of any machine: time went on since by the wall
+ * clock, however long that is */
 int cluster_clock_restore(struct cluster_clock *clock, struct store *store,
                           struct edl_error *error);
 

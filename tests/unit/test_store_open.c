@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "scheduler/cluster_clock.h"
 #include "scheduler/core/model/cluster_internal.h"
 #include "scheduler/store/store.h"
+#include "shared/clock.h"
+#include "shared/elapsed_clock.h"
 #include "tests/unit/store_fixture.h"
 #include "tests/unit/test.h"
 
@@ -255,4 +258,28 @@ TEST(test_a_copy_is_what_is_stored_at_its_end)
     (void)cluster_free(loaded);
     (void)store_free(copy);
     (void)unlink(path);
+}
+
+/* How long this machine has been up says nothing of a backup that another one has made. */
+TEST(test_the_clock_of_a_backup_goes_on_by_the_wall_clock_alone)
+{
+    struct fixture *f = *state;
+    uint64_t now_us = clock_read_us(CLOCK_REALTIME);
+    const struct elapsed_record record = { .boot_id = "of another machine",
+                                           .boot_us = 5 * USEC_PER_SEC,
+                                           .real_us = now_us,
+                                           .elapsed_us = now_us };
+    const struct effect event = { .kind = EFFECT_EVENT, .event = "test", .wall_us = start.wall_us };
+    const struct turn_records records = { .effects = &event, .n_effects = 1, .clock = &record };
+    struct cluster_clock clock;
+    struct elapsed_record found;
+    struct edl_error error = { 0 };
+    uint64_t passed_us;
+
+    assert_int_equal(store_commit(f->store, &records, &error), 0);
+    assert_int_equal(store_clock(f->store, &found, &error), 1);
+    assert_int_equal(cluster_clock_restore(&clock, f->store, &error), 0);
+    passed_us = clock_instant().wall_us - now_us;
+    clock_keep(NULL);
+    assert_in_range(passed_us, 0, clock_read_us(CLOCK_REALTIME) - now_us + USEC_PER_SEC);
 }
