@@ -31,8 +31,10 @@
 #include "scheduler/workspaces/workspace_move.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "shared/elapsed_clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/text_format.h"
 #include "shared/whole_file.h"
 
 #define MARK MIGRATE_MARK
@@ -359,15 +361,34 @@ static int check_source(struct copy_place *from, const char *target, struct edl_
                                    " begin-epoch");
 }
 
+/* clock_of_here - the last record may be of another machine, and whoever starts here would take it
+ * for one of this: it would count the time for which this machine is up. NULL: the boot has no
+ * name. The caller frees it */
+static char *clock_of_here(void)
+{
+    uint64_t now_us = clock_read_us(CLOCK_REALTIME);
+    char boot_id[ELAPSED_BOOT_ID_SIZE];
+
+    if (clock_boot_id(boot_id, sizeof boot_id) < 0)
+        return NULL;
+    return text_format("UPDATE clock SET elapsed_us = elapsed_us + min(max(%" PRIu64
+                       " - real_us, 0), %" PRIu64 "), real_us = %" PRIu64 ", boot_us = %" PRIu64
+                       ", boot_id = '%s' WHERE boot_id <> '%s'",
+                       now_us, ELAPSED_GAP_MAX_US, now_us, clock_read_us(CLOCK_BOOTTIME), boot_id,
+                       boot_id);
+}
+
 /* copy_out - into a new file and the folder of archives: all of it on disk when it returns */
 static int copy_out(const struct scheduler_options *options, struct copy_place *from,
                     struct copy_wishes *wishes, struct migrated *ret, struct edl_error *error)
 {
     char path[STATE_PATH_MAX], folder[STATE_PATH_MAX];
     struct workspace_move archives = { .folder = folder, .wishes = wishes };
+    _cleanup_free_ char *clock = clock_of_here();
     struct copy_place *to = NULL;
     int r;
 
+    wishes->also = clock;
     state_path(options, COPY, path);
     state_path(options, ARCHIVES, folder);
     r = workspace_move_check_room(from, &archives, error);
@@ -382,6 +403,7 @@ static int copy_out(const struct scheduler_options *options, struct copy_place *
         r = write_term(options, from, error);
     if (r == 0)
         r = workspace_move_out(from, &archives, error);
+    wishes->also = NULL;
     ret->archives = archives.moved;
     return r;
 }

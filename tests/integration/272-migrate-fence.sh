@@ -114,9 +114,13 @@ end "$scheduler"
 
 # broken off behind the mark: no scheduler goes on with either, and the same again ends it
 sql "UPDATE leader SET moved_wall_us = 1, moved_to = 'sqlite:$state on $(uname -n)'" >/dev/null
+sql "UPDATE clock SET boot_id = 'of another machine', boot_us = 1" >/dev/null # which led last
+clock() { sqlite3 -readonly "$state/edl.db" "$1" 2>&1; }
 if timeout 60 edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 2>"$work/err"; then fail 'it goes on with the file of the past'; fi
 migrate --to "sqlite:$state" --from "$url" || fail "it cannot be ended: $(cat "$work/err")"
 [ ! -e "$state/moved" ] || fail 'it is called moved still'
+[ "$(clock 'SELECT boot_id FROM clock')" = "$(cat /proc/sys/kernel/random/boot_id)" ] || fail "the uptime of this machine would count: $(clock 'SELECT * FROM clock')"
+[ "$(clock 'SELECT abs(elapsed_us - real_us) < 3600000000 FROM clock')" = 1 ] || fail "the clock: $(clock 'SELECT * FROM clock')"
 
 # the way to go on with the rows of then: what was given since is not given again
 first=$(sql 'SELECT max(id) FROM job')
