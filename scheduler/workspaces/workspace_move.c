@@ -191,21 +191,6 @@ static bool sink_end(struct sink *sink, const struct archive *archive)
     return streq(hex, archive->sha256) && sink->bytes == archive->bytes;
 }
 
-static int write_all(int fd, const char *data, size_t size, struct edl_error *error)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return edl_error_errno(error, -errno, "writing an archive of a workspace");
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
 static int sink_add(uint64_t number, const char *data, size_t size, void *userdata,
                     struct edl_error *error)
 {
@@ -216,7 +201,7 @@ static int sink_add(uint64_t number, const char *data, size_t size, void *userda
     sink->bytes += size;
     if (sink->doing != NULL)
         tell(sink->move, sink->doing, sink->before_bytes + sink->bytes, sink->all_bytes);
-    return sink->fd == -1 ? 0 : write_all(sink->fd, data, size, error);
+    return sink->fd == -1 ? 0 : workspace_write(sink->fd, data, size, error);
 }
 
 static unsigned digit(char c)
@@ -551,7 +536,7 @@ static void read_attribute(int fd, const char *name, char *ret, size_t size)
     ret[MAX_OF(n, 0)] = '\0';
 }
 
-/* An earlier scheduler wrote the sender alone, who is an owner, too. */
+/* An earlier scheduler wrote the sender alone. The sender is an owner, too. */
 static void add_line(int dir_fd, const struct archive *archive, uint64_t name,
                      struct copy_line *line)
 {

@@ -40,7 +40,7 @@ int workspace_move_check_room(struct copy_place *from, struct workspace_move *mo
 int workspace_move_out(struct copy_place *from, struct workspace_move *move,
                        struct edl_error *error);
 
-/* workspace_move_in - behind the rows of a copy (copy.h, behind): what is a struct workspace_move.
- * Rows of archives that were there go */
+/* workspace_move_in - behind the rows of a copy (copy.h, behind). The argument `what` is a
+ * struct workspace_move. Rows of archives that were there go */
 int workspace_move_in(struct copy_place *from, struct copy_place *to, void *what,
                       struct edl_error *error);

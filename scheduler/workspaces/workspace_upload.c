@@ -123,7 +123,7 @@ int workspace_upload_new(struct workspaces *workspaces, const char *sha256, cons
     return 0;
 }
 
-static int write_all(int fd, const char *data, size_t size, struct edl_error *error)
+int workspace_write(int fd, const char *data, size_t size, struct edl_error *error)
 {
     while (size > 0) {
         ssize_t n = write(fd, data, size);
@@ -131,7 +131,7 @@ static int write_all(int fd, const char *data, size_t size, struct edl_error *er
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
-            return edl_error_errno(error, -errno, "writing the archive");
+            return edl_error_errno(error, -errno, "writing an archive of a workspace");
         data += n;
         size -= (size_t)n;
     }
@@ -163,7 +163,7 @@ static void run_sync(struct worker_job *job)
     struct workspace_upload *upload = (struct workspace_upload *)job;
 
     if (fdatasync(upload->fd) == -1)
-        (void)edl_error_errno(&upload->why, -errno, "writing the archive");
+        (void)edl_error_errno(&upload->why, -errno, "writing an archive of a workspace");
     else
         (void)send_rows(upload, false);
 }
@@ -326,7 +326,7 @@ int workspace_upload_add(struct workspace_upload *upload, const void *data, size
     upload->bytes += size;
     upload->unsynced_bytes += size;
     content_hash_add(upload->hash, data, size);
-    if (write_all(upload->fd, data, size, error) < 0)
+    if (workspace_write(upload->fd, data, size, error) < 0)
         return error->code;
     if (upload->unsynced_bytes < SYNC_BYTES)
         return 0;

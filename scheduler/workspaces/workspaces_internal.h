@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workspaces_internal.h - what workspaces.c and workspace_upload.c share; nobody else includes it
- */
+/* workspaces_internal.h - the files of workspaces share these; nobody else includes it */
 #pragma once
 
 #include "scheduler/workspaces/workspaces.h"
@@ -28,3 +27,6 @@ int workspaces_make_folder(struct workspaces *workspaces, struct edl_error *erro
 
 /* workspaces_is_stored_now - whether the worker is giving a file that name */
 bool workspaces_is_stored_now(const struct workspaces *workspaces, const char *sha256);
+
+/* workspace_write - all of it, to a file of an archive; -errno */
+int workspace_write(int fd, const char *data, size_t size, struct edl_error *error);
