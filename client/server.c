@@ -125,8 +125,8 @@ static void call_one(struct server *server, const struct http_call *call, bool m
 }
 
 /* At another address at once, where there are several: unless it may have been done, and would be
- * done twice, or a part of the answer is out. Who says that it does not lead counts for more than
- * who says nothing: a leader is waited for then, whoever was asked last. */
+ * done twice, or a part of the answer is out. The word of a scheduler that does not lead counts for
+ * more than the silence of another one: a leader is waited for then, whichever was asked last. */
 static void call_each(struct server *server, const struct http_call *call, bool may_again,
                       struct http_answer *ret_answer)
 {

@@ -40,8 +40,8 @@ struct server_step {
     uint32_t looks; /* that begin now, a bit for each: at the one that is named as the leader */
 };
 
-/* server_watch_call - a call begins at this one, or moves there; no look is under way. What is
- * known of the schedulers stays. */
+/* server_watch_call - a call begins at this one, or moves there; no look is under way. All
+ * knowledge of the schedulers stays. */
 void server_watch_call(struct server_watch *watch, unsigned n, unsigned current);
 
 /* server_watch_due - the time has come; a bit for each look that begins now. *ret_next_us: until

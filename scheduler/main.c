@@ -47,7 +47,7 @@ static void print_revoked(const struct restored *restored)
             restored->unknown.text);
 }
 
-/* A backup has no archives: what is not there has to come again. */
+/* A backup has no archives: their owners send the missing ones again. */
 static void print_lacks(const struct restored *restored)
 {
     size_t n = 0;

@@ -572,7 +572,7 @@ TEST(test_one_that_may_be_deposed_refuses_no_node_for_good)
     assert_int_equal(report(live, credential, REPORT("\"foreign_cpu_millicores\":700,"), &reply),
                      200);
     assert_true(json_is_false(json_object_get(reply.json, "stored")));
-    /* what it told counts all the same, or turns of some seconds would hide each end */
+    /* its news count all the same, or turns of some seconds would hide each end */
     assert_int_equal(cluster_node(live->scheduler->cluster, "n1")->foreign_cpu_millicores, 700);
     ask(live, 200, "GET", "/jobs", NULL, &reply);
     /* one that a lease alone does not help: its machine has started anew */

@@ -200,7 +200,7 @@ TEST(test_a_collation_of_a_database_of_icu_is_refused)
     postgresql_test_drop_database(url);
 }
 
-/* What is set for the role or the database for others does not break the store. */
+/* Settings of the role or the database for others do not break the store. */
 TEST(test_settings_of_the_role_do_no_harm)
 {
     static const struct {

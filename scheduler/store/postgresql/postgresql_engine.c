@@ -518,7 +518,7 @@ static int probe(struct engine *engine, struct edl_error *error)
     return r < 0 ? error_of(engine, "writing", error) : 0;
 }
 
-/* A table of this session alone, in no log of the server's; what is undone leaves no file. Rows of
+/* A table of this session alone, in no log of the server's; its undoing leaves no file. Rows of
  * that size are not compressed. */
 #define ROOM_TABLE                                                                                 \
     "CREATE TEMP TABLE edl_room AS SELECT repeat(md5(n::text), 60) FROM"                           \
