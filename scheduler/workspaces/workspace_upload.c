@@ -131,7 +131,7 @@ int workspace_write(int fd, const char *data, size_t size, struct edl_error *err
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
-            return edl_error_errno(error, -errno, "writing an archive of a workspace");
+            return edl_error_errno(error, -errno, "writing the archive of a workspace");
         data += n;
         size -= (size_t)n;
     }
@@ -163,7 +163,7 @@ static void run_sync(struct worker_job *job)
     struct workspace_upload *upload = (struct workspace_upload *)job;
 
     if (fdatasync(upload->fd) == -1)
-        (void)edl_error_errno(&upload->why, -errno, "writing an archive of a workspace");
+        (void)edl_error_errno(&upload->why, -errno, "writing the archive of a workspace");
     else
         (void)send_rows(upload, false);
 }
