@@ -12,6 +12,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/text_format.h"
+#include "shared/write_all.h"
 
 #define DUE_BYTES 65536
 
@@ -73,21 +74,6 @@ FILE *log_output_stream(const struct log_output *output)
 bool log_output_is_due(const struct log_output *output)
 {
     return ftello(output->stream) >= DUE_BYTES;
-}
-
-static int write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0 ? -EIO : -errno;
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
 }
 
 /* fail - a file ends with the last line that it has whole */

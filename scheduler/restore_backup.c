@@ -35,6 +35,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
+#include "shared/write_all.h"
 
 #define MARK "restoring"
 #define EPOCH_FILE "epoch"
@@ -115,13 +116,10 @@ static int copy_file(const struct scheduler_options *options, const char *from, 
     if (give_to_owner(options, out, to, error) < 0)
         return error->code;
     while ((n = read(in, buffer, COPY_BYTES)) > 0) {
-        for (ssize_t done = 0; done < n;) {
-            ssize_t written = write(out, buffer + done, (size_t)(n - done));
+        int r = write_all(out, buffer, (size_t)n);
 
-            if (written == -1)
-                return edl_error_errno(error, -errno, "writing %s", to);
-            done += written;
-        }
+        if (r < 0)
+            return edl_error_errno(error, r, "writing %s", to);
     }
     if (n == -1)
         return edl_error_errno(error, -errno, "reading %s", from);

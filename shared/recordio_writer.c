@@ -15,6 +15,7 @@
 #include "shared/macro.h"
 #include "shared/snappy_frame.h"
 #include "shared/whole_file.h"
+#include "shared/write_all.h"
 
 #define LENGTH_BYTES 4
 #define GZIP_WINDOW (15 + 16) /* zlib's way of saying: gzip header and trailer */
@@ -39,21 +40,6 @@ static void store_le32(uint8_t *p, uint32_t value)
 static uint32_t checksum(const uint8_t *data, size_t size)
 {
     return (uint32_t)crc32(crc32(0, NULL, 0), data, (uInt)size);
-}
-
-static int write_all(int fd, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
 }
 
 static struct recordio_writer *writer_free(struct recordio_writer *writer)

@@ -17,6 +17,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/parse.h"
+#include "shared/write_all.h"
 
 /* of exit.json: a reason of which JSON escapes every byte, and the numbers */
 #define EXIT_BYTES_MAX 4096
@@ -32,21 +33,6 @@ static const char *const known_files[] = {
     ".order.json.tmp", ".supervisor.json.tmp", ".exit.json.tmp",
     PROMISE,           PROGRAM_INPUT_FIFO,     SESSION_OOMS
 };
-
-static int write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return -errno;
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
 
 static int open_temporary(int dir_fd, const char *name, mode_t mode, char ret_temporary[80])
 {

@@ -20,6 +20,7 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/write_all.h"
 
 #define TRIES_MAX 6
 #define FETCH_TIMEOUT_US (3600 * USEC_PER_SEC)
@@ -178,6 +179,7 @@ static void finish(struct fetch *f, const struct edl_error *why)
 static ssize_t take(void *cookie, const char *data, size_t size)
 {
     struct fetch *f = cookie;
+    int r;
 
     if (f->bytes + size > f->cache->config.max_bytes) {
         (void)edl_error_set(&f->failure, -E2BIG,
@@ -186,16 +188,10 @@ static ssize_t take(void *cookie, const char *data, size_t size)
                             (unsigned long long)f->cache->config.max_bytes);
         return 0;
     }
-    for (size_t done = 0; done < size;) {
-        ssize_t n = write(f->fd, data + done, size - done);
-
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1) {
-            (void)edl_error_errno(&f->failure, -errno, "cannot write it to %s", f->cache->dir);
-            return 0;
-        }
-        done += (size_t)n;
+    r = write_all(f->fd, data, size);
+    if (r < 0) {
+        (void)edl_error_errno(&f->failure, r, "cannot write it to %s", f->cache->dir);
+        return 0;
     }
     f->bytes += size;
     content_hash_add(f->hash, data, size);

@@ -16,6 +16,7 @@
 #include "shared/content_hash.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/write_all.h"
 
 #define PIECES_AT_ONCE 8
 
@@ -42,18 +43,10 @@ struct workspace_fetch {
 
 static int write_piece(struct workspace_fetch *fetch, const char *data, size_t size)
 {
-    content_hash_add(fetch->hash, data, size);
-    while (size > 0) {
-        ssize_t n = write(fetch->fd, data, size);
+    int r = write_all(fetch->fd, data, size);
 
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return edl_error_errno(&fetch->error, -errno, "writing the archive");
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
+    content_hash_add(fetch->hash, data, size);
+    return r < 0 ? edl_error_errno(&fetch->error, r, "writing the archive") : 0;
 }
 
 static int end_file(struct workspace_fetch *fetch)

@@ -25,6 +25,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
+#include "shared/write_all.h"
 
 #define SYNC_BYTES ((uint64_t)1 << 20)
 
@@ -125,17 +126,9 @@ int workspace_upload_new(struct workspaces *workspaces, const char *sha256, cons
 
 int workspace_write(int fd, const char *data, size_t size, struct edl_error *error)
 {
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
+    int r = write_all(fd, data, size);
 
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return edl_error_errno(error, -errno, "writing the archive of a workspace");
-        data += n;
-        size -= (size_t)n;
-    }
-    return 0;
+    return r < 0 ? edl_error_errno(error, r, "writing the archive of a workspace") : 0;
 }
 
 /* ---- the worker ---- */

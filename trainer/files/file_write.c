@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_write.c - whole reads and writes, a file that is read back, and the folder of a file */
+/* file_write.c - whole reads, a file that is read back, and the folder of a file */
 #include "trainer/files/file_write.h"
 
 #include <errno.h>
@@ -13,23 +13,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
-
-int file_write_all(int fd, const void *data, size_t size)
-{
-    const uint8_t *p = data;
-
-    while (size > 0) {
-        ssize_t n = write(fd, p, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        p += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
+#include "shared/write_all.h"
 
 int file_read_all(int fd, void *data, size_t size)
 {
@@ -55,7 +39,7 @@ int file_write_pieces(int fd, const struct file_piece *pieces, size_t n)
     int r = 0;
 
     for (size_t i = 0; r >= 0 && i < n; i++)
-        r = file_write_all(fd, pieces[i].data, pieces[i].size);
+        r = write_all(fd, pieces[i].data, pieces[i].size);
     return r >= 0 && fsync(fd) < 0 ? -errno : r;
 }
 

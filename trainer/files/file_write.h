@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file_write.h - whole reads and writes, a file that is read back, and the folder of a file */
+/* file_write.h - whole reads, a file that is read back, and the folder of a file */
 #pragma once
 
 #include <stddef.h>
 
 struct edl_error;
-
-int file_write_all(int fd, const void *data, size_t size);
 
 /* file_read_all - exactly size bytes; -ENODATA at an early end */
 int file_read_all(int fd, void *data, size_t size);

@@ -20,6 +20,7 @@
 #include "shared/error.h"
 #include "shared/log.h"
 #include "shared/macro.h"
+#include "shared/write_all.h"
 #include "trainer/files/file_write.h"
 
 #define TEXT_MAX 4096
@@ -130,7 +131,7 @@ static int put(struct one_writer *writer, const struct writer_name *me)
     fd = open(aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return -errno;
-    r = file_write_all(fd, text, strlen(text));
+    r = write_all(fd, text, strlen(text));
     if (r >= 0)
         r = try_lock(fd, writer->path);
     if (r >= 0 && fstat(fd, &st) < 0)

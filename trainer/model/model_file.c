@@ -17,6 +17,7 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 #include "shared/whole_file.h"
+#include "shared/write_all.h"
 #include "trainer/files/file_write.h"
 
 static int create_at(int folder, const char *name)
@@ -54,7 +55,7 @@ static int copy_file(int folder, const char *name, const char *source)
     int r = out < 0 ? out : 0;
 
     while (r >= 0 && (n = read(in, buffer, sizeof buffer)) != 0)
-        r = n < 0 ? -errno : file_write_all(out, buffer, (size_t)n);
+        r = n < 0 ? -errno : write_all(out, buffer, (size_t)n);
     if (r >= 0 && fsync(out) < 0)
         r = -errno;
     return r;
@@ -86,8 +87,8 @@ static int write_done(int folder)
     return write_text(folder, &done);
 }
 
-static int write_all(const char *path, const struct model_contents *contents,
-                     struct edl_error *error)
+static int write_contents(const char *path, const struct model_contents *contents,
+                          struct edl_error *error)
 {
     _cleanup_close_ int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int r;
@@ -220,7 +221,7 @@ int model_file_save_contents(const char *folder, const struct model_contents *co
     remove_folder(temporary); /* of an earlier process with the same number */
     if (mkdir(temporary, 0755) < 0)
         return edl_error_errno(error, -errno, "cannot create %s", temporary);
-    r = write_all(temporary, contents, error);
+    r = write_contents(temporary, contents, error);
     if (r >= 0)
         r = put_in_place(temporary, folder, error);
     if (r < 0)
