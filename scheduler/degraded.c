@@ -157,6 +157,32 @@ void degraded_report(struct scheduler *scheduler, struct http_request *request,
     http_reply_json(request, 200, degraded_lease(scheduler));
 }
 
+/* Nothing is listened to before the stored state is back, so only the restart's own first commit,
+ * and the store, are left. */
+int scheduler_ready(struct scheduler *scheduler, struct edl_error *error)
+{
+    int r;
+
+    if (scheduler->failed)
+        return edl_error_set(error, -EAGAIN,
+                             "not ready: the last commit failed, the scheduler is restarting");
+    if (scheduler->degraded.on) {
+        (void)degraded_error(scheduler, error);
+        edl_error_prefix(error, "not ready: ");
+        error->code = -EAGAIN; /* 503, whatever it is: come again */
+        return -EAGAIN;
+    }
+    if (!scheduler->committed)
+        return edl_error_set(error, -EAGAIN,
+                             "not ready: the changes of the restart are not stored yet");
+    r = store_check(scheduler->store, error);
+    if (r < 0) {
+        edl_error_prefix(error, "not ready: ");
+        error->code = -EAGAIN; /* 503, whatever it is: come again */
+    }
+    return r < 0 ? -EAGAIN : 0;
+}
+
 /* --- in and out --- */
 
 static void arm(struct scheduler *scheduler)

@@ -235,10 +235,6 @@ bool turn_is_in_flight(const struct scheduler *scheduler);
 /* scheduler_end - what is stored is damaged or cannot be read: refuses everything and ends soon */
 void scheduler_end(struct scheduler *scheduler, const struct edl_error *error);
 
-/* scheduler_ready - whether work can be taken: the restored state is stored, the store answers, the
- * last commit succeeded. 0, or -EAGAIN with error, which is not NULL. */
-int scheduler_ready(struct scheduler *scheduler, struct edl_error *error);
-
 /* scheduler_notify - wakes what waits on a topic: now, or after the commit when the core is ahead
  * of the database */
 void scheduler_notify(struct scheduler *scheduler, const char *topic);
