@@ -34,7 +34,7 @@ static void on_checked(struct worker_job *job)
 
     if (check->r == EDL_ECORRUPT) {
         store_stay_open(scheduler->store);
-        scheduler_end(scheduler, &check->error);
+        scheduler_end(scheduler, END_DAMAGED, &check->error);
     } else if (check->r < 0) {
         log_warning("the database was not checked: %s", check->error.text);
     } else {

@@ -297,7 +297,7 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata)
     }
     r = try_to_store(scheduler, &error);
     if (r < 0 && !degraded_survives(r)) {
-        scheduler_end(scheduler, &error);
+        scheduler_end(scheduler, END_NOT_LOADED, &error);
         return 0;
     }
     if (r < 0) {

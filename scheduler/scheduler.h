@@ -232,8 +232,15 @@ void scheduler_away(struct scheduler *scheduler, const struct edl_error *why);
 /* turn_is_in_flight - what the core holds is on its way to a database beside a network */
 bool turn_is_in_flight(const struct scheduler *scheduler);
 
-/* scheduler_end - what is stored is damaged or cannot be read: refuses everything and ends soon */
-void scheduler_end(struct scheduler *scheduler, const struct edl_error *error);
+enum end_cause {
+    END_TURN_LOST,  /* and what was stored before it is there */
+    END_NOT_LOADED, /* the stored state, after a failure or at the begin of a term */
+    END_DAMAGED,    /* pages of the database, none of which was needed yet */
+};
+
+/* scheduler_end - refuses everything and ends soon: the store does not serve any more */
+void scheduler_end(struct scheduler *scheduler, enum end_cause cause,
+                   const struct edl_error *error);
 
 /* scheduler_notify - wakes what waits on a topic: now, or after the commit when the core is ahead
  * of the database */

@@ -319,13 +319,19 @@ static int on_end(sd_event_source *source, uint64_t usec, void *userdata)
     return sd_event_exit(userdata, 1);
 }
 
-void scheduler_end(struct scheduler *scheduler, const struct edl_error *error)
+void scheduler_end(struct scheduler *scheduler, enum end_cause cause, const struct edl_error *error)
 {
-    log_entry(
-        LOG_LEVEL_ERROR, &(struct log_subject){ .message = MESSAGE_STATE_TURN_LOST },
-        "%s; nothing of this turn was stored. Ending: a restart continues from the last stored "
-        "state%s%s",
-        error->text, error->remedy[0] != '\0' ? "; " : "", error->remedy);
+    static const char *const words[][2] = {
+        [END_TURN_LOST] = { "nothing of this turn was stored", "continues from what is stored" },
+        [END_NOT_LOADED] = { "the stored state could not be loaded", "tries that again" },
+        [END_DAMAGED] = { "nothing more is stored there", "looks at it again" },
+    };
+    bool is_alone = scheduler->leadership.role == ROLE_ALONE;
+
+    log_entry(LOG_LEVEL_ERROR, &(struct log_subject){ .message = MESSAGE_STATE_TURN_LOST },
+              "%s; %s. Ending: %s %s%s%s", error->text, words[cause][0],
+              is_alone ? "a restart" : "the next leader", words[cause][1],
+              error->remedy[0] != '\0' ? "; " : "", error->remedy);
     scheduler->failed = true;
     answer_all(scheduler, error);
     dispatch_refuse(scheduler);
@@ -360,14 +366,14 @@ static void fail(struct scheduler *scheduler, const struct edl_error *why)
         return;
     }
     if (!degraded_survives(why->code)) {
-        scheduler_end(scheduler, why);
+        scheduler_end(scheduler, END_TURN_LOST, why);
         return;
     }
     if (state_load(scheduler, &error) < 0 || notices_load(scheduler, &error) < 0) {
         if (leadership_ends_at(scheduler, error.code))
             scheduler_away(scheduler, &error);
         else
-            scheduler_end(scheduler, &error);
+            scheduler_end(scheduler, END_NOT_LOADED, &error);
         return;
     }
     wake_later(scheduler, true);

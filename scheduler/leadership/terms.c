@@ -262,7 +262,7 @@ static void on_leads(const struct lead *lead, void *userdata)
         candidate_start(scheduler->leadership.candidate);
         return;
     }
-    scheduler_end(scheduler, &error);
+    scheduler_end(scheduler, END_NOT_LOADED, &error);
 }
 
 /* --- waiting --- */

@@ -11,6 +11,7 @@
 #include "scheduler/turn_flight.h"
 #include "shared/cleanup.h"
 #include "shared/clock.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 
@@ -275,5 +276,55 @@ TEST(test_reports_wait_for_turns_that_are_always_slow)
 
         assert_int_equal(flight_patience_us(took_us, cases[i].lease_ms * USEC_PER_MSEC),
                          cases[i].patience_ms * USEC_PER_MSEC);
+    }
+}
+
+/* --- what ends a scheduler --- */
+
+static char told[1000];
+
+static int keep_error(const struct log_record *record)
+{
+    if (record->level == LOG_LEVEL_ERROR)
+        (void)snprintf(told, sizeof told, "%s", record->text);
+    return 0;
+}
+
+/* Another one of several goes on. Nobody continues from a state that cannot be loaded. */
+TEST(test_an_end_says_what_is_stored_and_who_goes_on)
+{
+    static const struct {
+        enum end_cause cause;
+        enum leadership_role role;
+        const char *text;
+    } rows[] = {
+        { END_TURN_LOST, ROLE_ALONE,
+          "bad row; nothing of this turn was stored. Ending: a restart continues from what is "
+          "stored; mend it" },
+        { END_TURN_LOST, ROLE_LEADER,
+          "bad row; nothing of this turn was stored. Ending: the next leader continues from what "
+          "is stored; mend it" },
+        { END_NOT_LOADED, ROLE_ALONE,
+          "bad row; the stored state could not be loaded. Ending: a restart tries that again; mend "
+          "it" },
+        { END_NOT_LOADED, ROLE_STANDBY,
+          "bad row; the stored state could not be loaded. Ending: the next leader tries that "
+          "again; mend it" },
+        { END_DAMAGED, ROLE_ALONE,
+          "bad row; nothing more is stored there. Ending: a restart looks at it again; mend it" },
+    };
+    struct live *live = *state;
+    struct edl_error error = { 0 };
+
+    (void)edl_error_set(&error, EDL_ECORRUPT, "bad row");
+    (void)edl_error_remedy(&error, "mend it");
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        live->scheduler->leadership.role = rows[i].role;
+        log_to(keep_error);
+        scheduler_end(live->scheduler, rows[i].cause, &error);
+        log_to(NULL);
+        assert_string_equal(told, rows[i].text);
+        live->scheduler->leadership.role = ROLE_ALONE;
+        live_restart(live);
     }
 }
