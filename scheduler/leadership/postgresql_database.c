@@ -29,7 +29,7 @@ static int open_writer(const char *url, const struct shared_self *self, struct s
     if (r == 0)
         r = store_workspaces_make(store, error);
     if (r == 0)
-        r = store_scheduler_name(store, self->name, error);
+        r = store_scheduler_take(store, self->name, self->address, error);
     if (r < 0)
         (void)store_free(store);
     else
@@ -111,12 +111,12 @@ static int look(struct engine *engine, const struct shared_self *self, struct sh
                 struct edl_error *error)
 {
     struct leader_facts facts = { 0 };
-    struct shared_facts found = { 0 };
+    struct shared_facts found = { .clock_error_us = UINT64_MAX };
     int r = postgresql_leader(engine, &facts, error);
 
     if (r == 0)
         r = store_scheduler_begin(engine, error);
-    if (r == 0)
+    if (r == 0 && self->name[0] != '\0')
         r = tell_self(engine, self, &found, error);
     if (r == 0 && self->forget != NULL && self->forget[0] != '\0')
         r = store_scheduler_forget(engine, self->forget, error);

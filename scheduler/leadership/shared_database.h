@@ -47,7 +47,7 @@ struct shared_facts {
     size_t n_copies;
 };
 
-/* The scheduler that asks. */
+/* The scheduler that asks; of a look without a name: it tells nobody that it is there. */
 struct shared_self {
     const char *name, *address, *authority; /* authority: the cluster's, "" unknown */
     const char *forget;  /* of a look: a scheduler that is no more; NULL, "": none */
@@ -55,8 +55,8 @@ struct shared_self {
 };
 
 /* Codes are those of store.h, and: -ENOTCONN the database is away, -ESTALE another one leads,
- * -EEXIST another scheduler has the name, -EBUSY a session of its own that is gone has it still, as
- * its commit waits for a copy, -ECANCELED give_up was set. */
+ * -EEXIST another scheduler has the name or the address, -EBUSY a session of its own that is gone
+ * has it still, as its commit waits for a copy, -ECANCELED give_up was set. */
 struct shared_database {
     /* a store that writes, of this cluster and of this name */
     int (*open)(const char *url, const struct shared_self *self, struct store **ret,

@@ -276,6 +276,7 @@ static void on_waits(void *userdata)
     leadership->why = (struct edl_error){ 0 };
     if (migrate_remember(&scheduler->options, &error) < 0)
         log_warning("where the state is cannot be kept: %s", error.text);
+    watch_tell(leadership->watch, true);
     watch_ask(leadership->watch);
     tell_ready(leadership);
 }
@@ -303,6 +304,8 @@ static void on_failed(const struct edl_error *why, void *userdata)
     struct leadership *leadership = &scheduler->leadership;
 
     leadership->why = *why;
+    if (why->code == -EEXIST)
+        watch_tell(leadership->watch, false);
     if (ends_start(leadership, why->code)) {
         (void)log_failure(why, "cannot start");
         scheduler->failed = true;

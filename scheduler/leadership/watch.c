@@ -27,6 +27,7 @@ struct watch {
     struct engine *engine;  /* owned; NULL: the look that runs has it, or there is none */
     char forget[SCHEDULERS_MAX][SCHEDULER_NAME_MAX + 1]; /* until a look has done it */
     size_t n_forget;
+    bool tells;
     struct look *look; /* the thread's; NULL: none runs */
 };
 
@@ -88,6 +89,11 @@ static void done(struct worker_job *job)
     free(look);
 }
 
+void watch_tell(struct watch *watch, bool tells)
+{
+    watch->tells = tells;
+}
+
 void watch_ask(struct watch *watch)
 {
     const struct watch_config *config = &watch->config;
@@ -101,7 +107,7 @@ void watch_ask(struct watch *watch)
     look->database = config->database;
     look->engine = TAKE_PTR(watch->engine);
     (void)snprintf(look->url, sizeof look->url, "%s", config->url);
-    (void)snprintf(look->name, sizeof look->name, "%s", config->self.name);
+    (void)snprintf(look->name, sizeof look->name, "%s", watch->tells ? config->self.name : "");
     (void)snprintf(look->address, sizeof look->address, "%s", config->self.address);
     if (watch->n_forget > 0)
         (void)snprintf(look->forget, sizeof look->forget, "%s", watch->forget[0]);

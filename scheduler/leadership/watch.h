@@ -2,11 +2,12 @@
 /* watch.h - a thread that asks the database each second for its leader, its schedulers and its
  * copies
  *
- * It also tells the database that this scheduler is there.
+ * It also tells the database that this scheduler is there (watch_tell).
  *
  * Used by: leadership. Tests: tests/integration/402-standby.sh. */
 #pragma once
 
+#include <stdbool.h>
 #include <systemd/sd-event.h>
 
 #include "scheduler/leadership/shared_database.h"
@@ -25,6 +26,10 @@ struct watch_config {
 
 int watch_new(sd_event *event, const struct watch_config *config, struct watch **ret,
               struct edl_error *error);
+
+/* watch_tell - whether looks tell the database that self is there: not before the name and the
+ * address are its own */
+void watch_tell(struct watch *watch, bool tells);
 
 /* watch_ask - at once, unless it looks */
 void watch_ask(struct watch *watch);

@@ -11,8 +11,6 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
-#define LOCK_NAMES 4712 /* beside the lock of the leader */
-
 static struct prepared *prepare(struct engine *engine, const char *text, struct edl_error *error)
 {
     struct prepared *statement = NULL;
@@ -53,13 +51,13 @@ int store_scheduler_begin(struct engine *engine, struct edl_error *error)
     return finish(engine, statement, MIN_OF(r, 0), error);
 }
 
-/* number_of - FNV-1a: two names with one number are told to be one, which costs another name */
-static int32_t number_of(const char *name)
+/* number_of - FNV-1a: two words with one number are told to be one, which costs another word */
+static int32_t number_of(const char *word)
 {
     uint32_t number = 2166136261U;
 
-    for (; *name != '\0'; name++)
-        number = (number ^ (unsigned char)*name) * 16777619U;
+    for (; *word != '\0'; word++)
+        number = (number ^ (unsigned char)*word) * 16777619U;
     return (int32_t)number;
 }
 
@@ -76,24 +74,34 @@ int store_scheduler_make(struct store *store, struct edl_error *error)
 }
 
 /* Nothing ends a session whose commit waits for a copy. */
-enum { NAME_TAKEN, NAME_OURS, NAME_WAITS };
-#define TAKE_NAME                                                                                  \
+enum { TAKEN, OURS, WAITS };
+#define TAKE                                                                                       \
     "SELECT CASE WHEN pg_try_advisory_lock(%d, %d) THEN %d WHEN EXISTS (SELECT FROM pg_locks AS l" \
     " JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' AND l.granted AND"      \
     " l.classid::bigint = %d AND l.objid::bigint = %u AND l.objsubid = 2 AND l.database = (SELECT" \
     " oid FROM pg_database WHERE datname = current_database()) AND a.wait_event = 'SyncRep') THEN" \
     " %d ELSE %d END"
 
-int store_scheduler_name(struct store *store, const char *name, struct edl_error *error)
+/* What each scheduler of a database has for itself. */
+struct own {
+    int locks; /* the first number of these, beside that of the leader */
+    const char *whose, *has, *remedy;
+};
+static const struct own own_name = { 4712, "scheduler", "is called",
+                                     "give each its own --scheduler-name" };
+static const struct own own_address = { 4713, "the scheduler at", "has the address",
+                                        "give each its own --address" };
+
+static int take(struct engine *engine, const struct own *own, const char *word,
+                struct edl_error *error)
 {
-    struct engine *engine = store->engine;
     struct prepared *statement;
-    int64_t answer = NAME_TAKEN;
+    int64_t answer = TAKEN;
     char text[600];
     int r;
 
-    (void)snprintf(text, sizeof text, TAKE_NAME, LOCK_NAMES, (int)number_of(name), NAME_OURS,
-                   LOCK_NAMES, (unsigned)number_of(name), NAME_WAITS, NAME_TAKEN);
+    (void)snprintf(text, sizeof text, TAKE, own->locks, (int)number_of(word), OURS, own->locks,
+                   (unsigned)number_of(word), WAITS, TAKEN);
     statement = prepare(engine, text, error);
     if (statement == NULL)
         return error->code;
@@ -102,15 +110,23 @@ int store_scheduler_name(struct store *store, const char *name, struct edl_error
         answer = engine->calls->i64(statement, 0);
     engine->calls->reset(statement);
     r = finish(engine, statement, MIN_OF(r, 0), error);
-    if (r < 0 || answer == NAME_OURS)
+    if (r < 0 || answer == OURS)
         return r;
-    if (answer == NAME_WAITS)
+    if (answer == WAITS)
         return edl_error_set(error, -EBUSY,
-                             "an earlier session of scheduler %s waits for the synchronous copy of"
-                             " the database",
-                             name);
-    (void)edl_error_set(error, -EEXIST, "another scheduler of this database is called %s", name);
-    return edl_error_remedy(error, "give each its own --scheduler-name");
+                             "an earlier session of %s %s waits for the synchronous copy of the"
+                             " database",
+                             own->whose, word);
+    (void)edl_error_set(error, -EEXIST, "another scheduler of this database %s %s", own->has, word);
+    return edl_error_remedy(error, "%s", own->remedy);
+}
+
+int store_scheduler_take(struct store *store, const char *name, const char *address,
+                         struct edl_error *error)
+{
+    int r = take(store->engine, &own_name, name, error);
+
+    return r == 0 && address[0] != '\0' ? take(store->engine, &own_address, address, error) : r;
 }
 
 #define NOW_US "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

@@ -26,10 +26,11 @@ int store_scheduler_begin(struct engine *engine, struct edl_error *error);
 /* store_scheduler_make - the table, unless it is there */
 int store_scheduler_make(struct store *store, struct edl_error *error);
 
-/* store_scheduler_name - the name is that connection's until it ends. -EEXIST with remedy: another
- * one has it. -EBUSY: a session has it whose commit waits for a copy of the database; it may be
- * gone, and keeps the name until the copy is back */
-int store_scheduler_name(struct store *store, const char *name, struct edl_error *error);
+/* store_scheduler_take - name and address are that connection's until it ends; address "": it has
+ * none. -EEXIST with remedy: another one has one of them. -EBUSY: a session has it whose commit
+ * waits for a copy of the database; it may be gone, and keeps both until the copy is back */
+int store_scheduler_take(struct store *store, const char *name, const char *address,
+                         struct edl_error *error);
 
 /* store_scheduler_seen - a scheduler is there, now. ret_wall_us: now, by the database's clock */
 int store_scheduler_seen(struct engine *engine, const char *name, const char *address,

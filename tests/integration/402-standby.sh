@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Two schedulers on one PostgreSQL: the second one comes in by its line, waits, says who leads, takes over from one that is killed and
-# from one that is stopped, which is none any more when it goes on. A name that is there and a database of another cluster are refused;
-# no password is told.
-# Takes 15 s: what was stopped has to be missed, and a name that is taken is asked for again for 3 s
+# from one that is stopped, which is none any more when it goes on. A name or an address that is there and a database of another cluster are
+# refused; no password is told.
+# Takes 18 s: what was stopped has to be missed, and a name or an address that is taken is asked for again for 3 s
 set -eu
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 . "$EDL_SOURCE_DIR/tests/lib/postgresql.sh"
@@ -58,11 +58,16 @@ grep -q '^HTTP[^ ]* 503' "$work/headers" || fail "a standby answers: $(cat "$wor
 grep -qi "^EDL-Leader: $(address a)" "$work/headers" || fail "who leads? $(cat "$work/headers")"
 ask b /metrics | grep -qx 'edl_scheduler_role{role="standby"} 1' || fail 'its figures'
 
-# a name that is there, and the database of another cluster
+# a name or an address that is there, and the database of another cluster
 if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-x" --listen 127.0.0.1:0 --store "$url" --scheduler-name b 2>"$work/err"; then
     fail 'two schedulers have one name'
 fi
 grep -q 'is called b.*--scheduler-name' "$work/err" || fail "$(cat "$work/err")"
+if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-x" --listen 127.0.0.1:0 --store "$url" --scheduler-name x --address "$(address b)" 2>"$work/err"; then
+    fail 'two schedulers have one address'
+fi
+grep -q "has the address $(address b); .*--address" "$work/err" || fail "$(cat "$work/err")"
+[ "$(postgresql_sql p edl "SELECT string_agg(name, ' ' ORDER BY name) FROM scheduler")" = 'a b' ] || fail 'agents are told of one that was refused'
 if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-y" --listen https://127.0.0.1:0 --store "$url" --scheduler-name y 2>"$work/err"; then
     fail 'a database of another cluster was used'
 fi
@@ -89,6 +94,13 @@ end_hard "$a"
 await 120 'b leads' role_is b leader
 edl_at b ps --all >"$work/ps"
 grep -q first "$work/ps" && grep -q second "$work/ps" || fail "what was told is not there: $(cat "$work/ps")"
+
+# the address of one that is dead is free for the next on its machine
+rm -rf "$work/state-c"
+cp -r "$work/state-b" "$work/state-c"
+scheduler c 'standby of b' --address "$(address a)"
+unset "begun[$pid]"
+end_hard "$pid"
 
 # its folder is empty: what is wanted comes from the database, whole
 folder_has() { # NAMES
@@ -135,8 +147,8 @@ cmp "$work/archive" "$work/answer" || fail "the archive that came meanwhile: $(c
 postgresql_sql p edl "INSERT INTO scheduler VALUES ('x', '', 0)" >/dev/null
 lists_x() { edl_at b admin standby list | grep -q '^x *silent'; }
 await 120 'x is listed' lists_x
-for name in a x; do edl_at b admin standby remove $name >>"$work/removed" 2>>"$work/notes"; done
-[ "$(cat "$work/removed")" = $'a: removed\nx: removed' ] || fail "$(cat "$work/removed")"
+for name in a c x; do edl_at b admin standby remove $name >>"$work/removed" 2>>"$work/notes"; done
+[ "$(cat "$work/removed")" = $'a: removed\nc: removed\nx: removed' ] || fail "$(cat "$work/removed")"
 grep -q 'remove its state directory there' "$work/notes" || fail "$(cat "$work/notes")"
 alone() { [ "$(postgresql_sql p edl 'SELECT name FROM scheduler')" = b ]; }
 await 120 'the database knows of b alone' alone
