@@ -116,6 +116,30 @@ int degraded_error(const struct scheduler *scheduler, struct edl_error *error)
     return -ENOSPC;
 }
 
+int degraded_nameless(const struct scheduler *scheduler, struct edl_error *error)
+{
+    const struct degraded *degraded = &scheduler->degraded;
+
+    if (scheduler->leadership.role == ROLE_ALONE)
+        return degraded_error(scheduler, error);
+    if ((degraded->away || !degraded->on) &&
+        copy_wait_nameless(&scheduler->leadership.facts, error) < 0)
+        return error->code;
+    if (!degraded->on)
+        return degraded_error(scheduler, error);
+    if (degraded->why.code == -ENOSPC) {
+        (void)edl_error_set(error, -EAGAIN,
+                            "nothing can be stored, as a disk is full on the server of the"
+                            " database");
+        return edl_error_remedy(error, "make room there; the scheduler then goes on by itself, and"
+                                       " its log has the names");
+    }
+    (void)edl_error_set(error, -EAGAIN, "scheduler %s does not lead now%s",
+                        scheduler->leadership.self.name,
+                        degraded->why.code == -ENOTCONN ? ", as its database is away" : "");
+    return edl_error_remedy(error, "ask again in a moment; the scheduler's log says why");
+}
+
 void degraded_refuse(const struct scheduler *scheduler, struct http_request *request)
 {
     struct edl_error error = { 0 };
@@ -167,7 +191,7 @@ int scheduler_ready(struct scheduler *scheduler, struct edl_error *error)
         return edl_error_set(error, -EAGAIN,
                              "not ready: the last commit failed, the scheduler is restarting");
     if (scheduler->degraded.on) {
-        (void)degraded_error(scheduler, error);
+        (void)degraded_nameless(scheduler, error);
         edl_error_prefix(error, "not ready: ");
         error->code = -EAGAIN; /* 503, whatever it is: come again */
         return -EAGAIN;

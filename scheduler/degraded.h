@@ -57,6 +57,10 @@ void degraded_committed(struct scheduler *scheduler);
  * that several share: -EAGAIN (503) */
 int degraded_error(const struct scheduler *scheduler, struct edl_error *error);
 
+/* degraded_nameless - the same for callers of whom nothing is known: what is wrong with a database
+ * that several share, and no server, file or node */
+int degraded_nameless(const struct scheduler *scheduler, struct edl_error *error);
+
 /* scheduler_ready - whether work can be taken: the restored state is stored, the store answers, the
  * last commit succeeded. 0, or -EAGAIN with error, which is not NULL */
 int scheduler_ready(struct scheduler *scheduler, struct edl_error *error);

@@ -27,20 +27,41 @@ static bool has_follower(const struct shared_facts *facts)
     return false;
 }
 
+static const char *how(bool follows)
+{
+    return follows ? "which follows it, but confirms nothing" : "which does not follow it";
+}
+
+static const char *what_to_do(bool follows)
+{
+    return follows ? "look at the disk and the network of that copy" : "start that copy";
+}
+
 int copy_wait_error(const struct shared_facts *facts, struct edl_error *error)
 {
     bool follows = has_follower(facts);
 
     if (!copy_wait_is_on(facts))
         return 0;
-    (void)edl_error_set(
-        error, -EAGAIN,
-        "the database at %.100s waits for its synchronous copy \"%.120s\", which %s", facts->server,
-        facts->wanted_copies, follows ? "follows it, but confirms nothing" : "does not follow it");
+    (void)edl_error_set(error, -EAGAIN,
+                        "the database at %.100s waits for its synchronous copy \"%.120s\", %s",
+                        facts->server, facts->wanted_copies, how(follows));
     return edl_error_remedy(error,
                             "%s, or take its name out of synchronous_standby_names of %.100s and"
                             " reload that (docs/replicated.md)",
-                            follows ? "look at the disk and the network of that copy"
-                                    : "start that copy",
-                            facts->server);
+                            what_to_do(follows), facts->server);
+}
+
+int copy_wait_nameless(const struct shared_facts *facts, struct edl_error *error)
+{
+    bool follows = has_follower(facts);
+
+    if (!copy_wait_is_on(facts))
+        return 0;
+    (void)edl_error_set(error, -EAGAIN, "the database waits for its synchronous copy, %s",
+                        how(follows));
+    return edl_error_remedy(error,
+                            "%s, or take its name out of synchronous_standby_names and reload"
+                            " that (docs/replicated.md); the scheduler's log has the names",
+                            what_to_do(follows));
 }

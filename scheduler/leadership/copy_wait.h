@@ -18,3 +18,6 @@ bool copy_wait_is_on(const struct shared_facts *facts);
 /* copy_wait_error - which copy of which server it waits for, and what to do: -EAGAIN. 0: it does
  * not wait, and error is left as it is */
 int copy_wait_error(const struct shared_facts *facts, struct edl_error *error);
+
+/* copy_wait_nameless - the same for callers of whom nothing is known */
+int copy_wait_nameless(const struct shared_facts *facts, struct edl_error *error);

@@ -130,6 +130,7 @@ static bool is_served(const struct scheduler *scheduler, const struct http_route
     return false;
 }
 
+/* Whoever asks: nobody's credential is looked at before. */
 static int refuse(const struct scheduler *scheduler, struct http_request *request,
                   struct edl_error *error)
 {
@@ -138,10 +139,10 @@ static int refuse(const struct scheduler *scheduler, struct http_request *reques
 
     bool follows = leader->name[0] != '\0' && !streq(leader->name, leadership->self.name);
 
-    if (!follows && copy_wait_error(&leadership->facts, error) < 0)
+    if (!follows && copy_wait_nameless(&leadership->facts, error) < 0)
         return error->code;
     if (!follows && scheduler->degraded.away)
-        return degraded_error(scheduler, error);
+        return degraded_nameless(scheduler, error);
     if (leadership_shown_role(leadership) == ROLE_STANDBY)
         (void)edl_error_set(error, -EAGAIN, "scheduler %s is a standby", leadership->self.name);
     else
@@ -233,8 +234,8 @@ json_t *leadership_add(const struct scheduler *scheduler, json_t *object)
 
 static bool why_not_stored(const struct scheduler *scheduler, struct edl_error *error)
 {
-    return copy_wait_error(&scheduler->leadership.facts, error) < 0 ||
-           (scheduler->degraded.on && degraded_error(scheduler, error) < 0);
+    return copy_wait_nameless(&scheduler->leadership.facts, error) < 0 ||
+           (scheduler->degraded.on && degraded_nameless(scheduler, error) < 0);
 }
 
 json_t *leadership_health(const struct scheduler *scheduler)

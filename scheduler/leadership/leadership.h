@@ -142,5 +142,5 @@ json_t *leadership_add(const struct scheduler *scheduler, json_t *object);
 bool leadership_hear(struct scheduler *scheduler, struct http_request *request, const char *node,
                      uint64_t term);
 
-/* leadership_health - for GET /healthz: {"status": "ok", ...} */
+/* leadership_health - for GET /healthz: {"status": "ok", ...}; anybody may see it */
 json_t *leadership_health(const struct scheduler *scheduler);

@@ -49,7 +49,7 @@ submit() {
 }
 postgresql_lose c
 submit &
-await 120 'what it waits for' health_says 'waits for its synchronous copy \\"c\\", which does not follow it'
+await 120 'what it waits for' health_says 'waits for its synchronous copy, which does not follow it'
 health_says 'take its name out of synchronous_standby_names' || fail 'no remedy'
 await 120 'the log says so' grep -q 'waits for its synchronous copy "c", which does not follow it: start that copy' "$work/a.log"
 postgresql_start c

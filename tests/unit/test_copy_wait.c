@@ -46,6 +46,7 @@ TEST(test_a_commit_that_waits_for_a_moment_is_no_news)
             fail_msg("case %zu", i);
         assert_int_equal(copy_wait_error(&facts, &error), cases[i].is_on ? -EAGAIN : 0);
         assert_int_equal(error.code, cases[i].is_on ? -EAGAIN : 0);
+        assert_int_equal(copy_wait_nameless(&facts, &error), cases[i].is_on ? -EAGAIN : 0);
     }
 }
 
@@ -75,6 +76,11 @@ TEST(test_the_copy_and_the_remedy_are_named)
         if (strstr(error.remedy, cases[i].remedy) == NULL ||
             strstr(error.remedy, "synchronous_standby_names of n2") == NULL)
             fail_msg("case %zu: %s", i, error.remedy);
+        (void)copy_wait_nameless(&facts, &error);
+        if (strstr(error.text, cases[i].text) == NULL ||
+            strstr(error.remedy, cases[i].remedy) == NULL || strstr(error.text, "edl") != NULL ||
+            strstr(error.text, "n2") != NULL || strstr(error.remedy, "n2") != NULL)
+            fail_msg("case %zu: %s; %s", i, error.text, error.remedy);
     }
 }
 

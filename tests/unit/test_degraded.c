@@ -246,3 +246,38 @@ TEST(test_damage_is_no_reason_to_wait)
     assert_false(degraded_survives(EDL_ECORRUPT));
     assert_false(degraded_survives(-EINVAL));
 }
+
+/* Words of the database name its server, its user and its files. */
+TEST(test_nobody_hears_where_the_database_is)
+{
+    static const struct {
+        int code;
+        const char *told;
+    } rows[] = {
+        { -ENOTCONN, "does not lead now, as its database is away" },
+        { -ESTALE, "does not lead now\"" },
+        { -ENOSPC, "a disk is full on the server of the database" },
+        { -EACCES, "does not lead now\"" },
+    };
+    static const char *const paths[] = { "/healthz", "/readyz", "/jobs" };
+    struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
+    struct reply reply = { 0 };
+    struct edl_error why = { 0 };
+
+    (void)snprintf(leadership->self.name, sizeof leadership->self.name, "n1");
+    for (size_t i = 0; i < ELEMENTS(rows) * ELEMENTS(paths); i++) {
+        const char *path = paths[i % ELEMENTS(paths)];
+        const char *told = rows[i / ELEMENTS(paths)].told;
+
+        (void)edl_error_set(&why, rows[i / ELEMENTS(paths)].code, "the database edl at secret-db");
+        (void)edl_error_remedy(&why, "look at secret-db");
+        leadership->role = ROLE_LEADER;
+        leadership->leader.name[0] = '\0';
+        scheduler_away(live->scheduler, &why);
+        ask(live, streq(path, "/healthz") ? 200 : 503, "GET", path, NULL, &reply);
+        if (strstr(reply.body, "secret") != NULL || strstr(reply.body, told) == NULL)
+            fail_msg("case %zu: %s", i, reply.body);
+    }
+    reply_clear(&reply);
+}
