@@ -11,6 +11,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/turn_flight.h"
 #include "scheduler/store/far/far_internal.h"
+#include "scheduler/store/store_internal.h"
 #include "shared/clock.h"
 #include "shared/macro.h"
 #include "tests/unit/test.h"
@@ -383,4 +384,80 @@ TEST(test_a_full_disk_is_no_excuse_for_an_unknown_fate)
     }
     leadership->role = ROLE_ALONE;
     leadership->ends = false;
+}
+
+/* --- a commit that never comes back --- */
+
+static int lose(struct engine *engine)
+{
+    (void)engine;
+    return -ENOTCONN;
+}
+
+static int tell_lost(struct engine *engine, const char *what, struct edl_error *error)
+{
+    (void)engine;
+    return edl_error_set(error, -ENOTCONN, "the database is lost (%s)", what);
+}
+
+/* Reads queue behind a commit that hangs until it is given up. Each is told to come again then. */
+TEST(test_each_read_behind_a_lost_commit_is_told_to_come_again)
+{
+    static struct engine_calls lost; /* also behind the test */
+    static const char *const paths[] = {
+        "/jobs",
+        "/jobs?state=all",
+        "/jobs/one",
+        "/jobs/one/why",
+        "/jobs/one/events",
+        "/jobs/one/history",
+        "/jobs/one/processes",
+        "/jobs/one/logs",
+        "/jobs/no-such",
+        "/events?after=0",
+        "/events?after=1000000&wait=60",
+        "/nodes",
+        "/history/allocation",
+        "/cluster",
+        "/usage",
+        "/audit",
+        "/users",
+        "/schedulers",
+    };
+    struct live *live = *state;
+    struct scheduler *scheduler = live->scheduler;
+    struct engine *engine = far_of(scheduler->store)->near->engine;
+    struct reply job = { 0 }, plan = { 0 }, replies[ELEMENTS(paths)] = { 0 };
+
+    ask(live, 201, "POST", "/jobs", NULL, JOB("one"), &job);
+    await_landing(live);
+    reply_clear(&job);
+    scheduler->leadership.role = ROLE_LEADER;
+    leadership_stored(scheduler, clock_read_us(CLOCK_BOOTTIME));
+    live_stop_writing(live);
+    live_send(live, "POST", "/jobs", NULL, JOB("two"), &job);
+    await_flight(live);
+    live_send(live, "POST", "/jobs?dry_run=1", NULL, JOB("three"), &plan);
+    for (size_t i = 0; i < ELEMENTS(paths); i++)
+        live_send(live, "GET", paths[i], NULL, NULL, &replies[i]);
+    live_readers(live, ELEMENTS(paths));
+    leadership_stored(scheduler, clock_read_us(CLOCK_BOOTTIME));
+    lost = *engine->calls;
+    lost.commit = lose;
+    lost.error = tell_lost;
+    engine->calls = &lost;
+    live_go_on_writing();
+    live_wait(live, &job);
+    live_wait(live, &plan);
+    for (size_t i = 0; i < ELEMENTS(paths); i++) {
+        live_wait(live, &replies[i]);
+        if (replies[i].status != 503 || replies[i].retry_after_s == 0)
+            fail_msg("GET %s: %u, %s", paths[i], replies[i].status, replies[i].body);
+        reply_clear(&replies[i]);
+    }
+    assert_int_equal(job.status, 503);
+    assert_int_equal(plan.status, 503);
+    assert_true(job.retry_after_s > 0 && plan.retry_after_s > 0);
+    reply_clear(&job);
+    reply_clear(&plan);
 }
