@@ -25,6 +25,10 @@ static const size_t inline_bytes[DISPATCH_TIERS] = {
     [DISPATCH_FORECASTS] = 16 * KIB,
 };
 
+/* So many that were read may wait behind a turn in flight, of all tiers but nodes': one takes up to
+ * 3 MiB. */
+#define READ_AHEAD 16
+
 /* Of each tier but nodes', whose connections are few. */
 static const struct fair_limits bounded = { .each = 64, .all = 1024 };
 static const struct fair_limits unbounded = { 0 };
@@ -123,7 +127,7 @@ static void read_next(struct scheduler *scheduler)
 
     if (reads->running != NULL)
         return;
-    read = take(reads, scheduler->dispatch.opening);
+    read = take(reads, scheduler->dispatch.opening || scheduler->dispatch.n_read >= READ_AHEAD);
     if (read == NULL)
         return;
     reads->running = read;

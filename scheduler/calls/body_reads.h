@@ -5,7 +5,8 @@
  * of more than some KiB wait here: one at a time is read in a thread, nodes first, then the kinds
  * of callers in turn and within a kind the callers (fair.h). The result is set at the request
  * (http_request_set_read), which is then dispatched as if it had just come. A caller who closes the
- * connection, or its half of it, while its body waits is gone, and the body is not read.
+ * connection, or its half of it, while its body waits is gone, and the body is not read. While a
+ * turn is in flight few are read ahead: what comes of a body takes more memory than the body.
  *
  * Used by: dispatch.c. Tests: tests/unit/test_body_reads.c. */
 #pragma once
@@ -42,7 +43,8 @@ bool body_reads_wants(const struct http_request *request, enum dispatch_tier tie
 enum fair_answer body_reads_add(struct scheduler *scheduler, struct http_request *request,
                                 enum dispatch_tier tier, const char *caller, uint64_t since_us);
 
-/* body_reads_wake - nodes were heard (dispatch_open): those of others may be read */
+/* body_reads_wake - nodes were heard (dispatch_open), or one that was read waits no more: others
+ * may be read */
 void body_reads_wake(struct scheduler *scheduler);
 
 /* body_reads_most - so many may wait, of one caller or of all */

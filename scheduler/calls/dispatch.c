@@ -56,6 +56,7 @@ struct queued {
     struct scheduler *scheduler;
     struct http_request *request; /* borrowed */
     enum dispatch_tier tier;
+    bool was_read; /* and counts as such; few forecasts wait, and the reports of nodes are few */
     uint64_t since_us; /* it waits, at the longest */
 };
 
@@ -257,13 +258,22 @@ static void arm(struct scheduler *scheduler)
     (void)sd_event_source_set_enabled(dispatch->serve, n > 0 ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
+static void queued_free(struct queued *queued)
+{
+    struct scheduler *scheduler = queued->scheduler;
+
+    scheduler->dispatch.n_read -= queued->was_read;
+    free(queued);
+    body_reads_wake(scheduler);
+}
+
 static void on_gone(struct http_request *request, void *userdata)
 {
     struct queued *queued = userdata;
 
     (void)request;
     fair_remove(queued->scheduler->dispatch.waiting[queued->tier], &queued->item);
-    free(queued);
+    queued_free(queued);
 }
 
 /* take - its request waits no more; NULL: there is none of these classes */
@@ -278,7 +288,7 @@ static struct http_request *take(struct scheduler *scheduler, enum dispatch_tier
     request = queued->request;
     *ret_since_us = queued->since_us;
     http_request_defer(request, NULL, NULL);
-    free(queued);
+    queued_free(queued);
     return request;
 }
 
@@ -371,6 +381,9 @@ static void wait_turn(struct scheduler *scheduler, struct http_request *request,
                     answer == FAIR_CALLER_FULL ? limits[tier].each : limits[tier].all, answer);
         return;
     }
+    queued->was_read =
+        (tier == DISPATCH_PEOPLE || tier == DISPATCH_PROCESSES) && http_request_was_read(request);
+    scheduler->dispatch.n_read += queued->was_read;
     http_request_defer(request, on_gone, queued);
     arm(scheduler);
 }

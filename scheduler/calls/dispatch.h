@@ -23,6 +23,7 @@ struct scheduler;
 
 struct dispatch {
     struct fair *waiting[DISPATCH_TIERS]; /* owned */
+    size_t n_read;                        /* of them, with what was read of a large body */
     struct refusals refusals;
     sd_event_source *serve;  /* owned */
     sd_event_source *opened; /* owned; ends what opening says */

@@ -205,6 +205,46 @@ TEST(test_a_burst_in_flight_waits_or_is_refused)
     free(jobs);
 }
 
+/* What comes of a body takes many times its memory: while a database stands still few are read. */
+TEST(test_large_bodies_in_flight_wait_as_they_came)
+{
+    enum { BODIES = 24, READ_AHEAD = 16, BYTES = 20000 };
+    struct live *live = *state;
+    struct scheduler *scheduler = live->scheduler;
+    const struct fair *read = scheduler->dispatch.waiting[DISPATCH_PEOPLE];
+    const struct fair *raw = scheduler->body_reads.waiting[DISPATCH_PEOPLE];
+    struct reply first = { 0 }, replies[BODIES] = { 0 };
+    char(*jobs)[BYTES] = xcalloc(BODIES, sizeof *jobs);
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US;
+
+    await_landing(live);
+    live_stop_writing(live);
+    live_send(live, "POST", "/jobs", NULL, JOB("first"), &first);
+    await_flight(live);
+    for (int i = 0; i < BODIES; i++) {
+        int n = snprintf(jobs[i], BYTES, JOB("large-%02d"), i);
+
+        (void)memset(jobs[i] + n, ' ', (size_t)(BYTES - n - 1));
+        live_send(live, "POST", "/jobs", NULL, jobs[i], &replies[i]);
+    }
+    while (fair_waiting(read, FAIR_ALL) + fair_waiting(raw, FAIR_ALL) < BODIES) {
+        assert_true(clock_read_us(CLOCK_BOOTTIME) < end_us);
+        step(live);
+    }
+    assert_int_equal(fair_waiting(read, FAIR_ALL), READ_AHEAD);
+    assert_int_equal(scheduler->dispatch.n_read, READ_AHEAD);
+    live_go_on_writing();
+    for (int i = 0; i < BODIES; i++) {
+        live_wait(live, &replies[i]);
+        assert_int_equal(replies[i].status, 201);
+        reply_clear(&replies[i]);
+    }
+    assert_int_equal(scheduler->dispatch.n_read, 0);
+    live_wait(live, &first);
+    reply_clear(&first);
+    free(jobs);
+}
+
 #define REPORT_OF(state_)                                                                          \
     "{\"boot_id\":\"b1\",\"sent_us\":2,\"processes\":[{\"job_id\":1,\"role\":\"trainer\","         \
     "\"index\":0,"                                                                                 \
