@@ -77,8 +77,9 @@ others_not ann "$broken"
 put bob broken # sent again, and by another one; one that this folder does not keep
 edl submit --name waits --cpu 1 --memory 64Mi --workspace "sha256:$whole" -- true >/dev/null
 end "$pid"
-rm "$state/workspaces/$whole" "$state/workspaces/$broken" "$state/workspaces/$empty"
+rm "$state/workspaces/$whole" "$state/workspaces/$empty"
 echo "something else" >"$state/workspaces/$large"
+echo BROKEN >"$state/workspaces/$broken" # as many bytes as it has
 
 # no room: nothing was copied. The figure of one archive is made up
 sql "UPDATE workspace SET bytes = 1000000000000000 WHERE sha256 = '$whole'" >/dev/null
