@@ -281,18 +281,24 @@ static int move(const struct scheduler_options *options, const char *from, const
     return errno == ENOENT ? 0 : edl_error_errno(error, -errno, "moving %s to %s", before, to);
 }
 
-/* A database that was moved away is of the past: it goes aside, its log with it. */
+/* A database that was moved away is of the past: it goes aside, its log with it. Its name tells
+ * when it was left: that of this move typed again is the same, and its log is not parted from it.
+ */
 static int set_aside(const struct scheduler_options *options, struct migrated *ret,
                      struct edl_error *error)
 {
     static const char *const names[] = { DATABASE "-wal", DATABASE "-shm", DATABASE };
-    char path[STATE_PATH_MAX];
+    char path[STATE_PATH_MAX], mark[STATE_PATH_MAX];
+    struct stat st;
     int r = 0;
 
     state_path(options, DATABASE, path);
+    state_path(options, MARK, mark);
     if (access(path, F_OK) == -1)
         return 0;
-    restore_name_aside(options, ret->aside);
+    if (stat(mark, &st) == -1)
+        return edl_error_errno(error, -errno, "looking at %s", mark);
+    restore_name_aside(options, st.st_mtime, ret->aside);
     for (size_t i = 0; r == 0 && i < ELEMENTS(names); i++) {
         char to[STATE_PATH_MAX + 8];
 

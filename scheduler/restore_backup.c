@@ -419,13 +419,12 @@ int restore_prepare_copy(const struct scheduler_options *options, const char *kn
 
 /* --- in place --- */
 
-void restore_name_aside(const struct scheduler_options *options, char *ret)
+void restore_name_aside(const struct scheduler_options *options, time_t when, char *ret)
 {
     char stamp[40] = "", name[56];
-    time_t now = time(NULL);
     struct tm parts;
 
-    (void)strftime(stamp, sizeof stamp, "edl.db.before-%Y%m%dT%H%M%SZ", gmtime_r(&now, &parts));
+    (void)strftime(stamp, sizeof stamp, "edl.db.before-%Y%m%dT%H%M%SZ", gmtime_r(&when, &parts));
     (void)snprintf(name, sizeof name, "%s", stamp);
     state_path(options, name, ret);
     for (unsigned i = 1; access(ret, F_OK) == 0; i++) {
@@ -447,7 +446,7 @@ static int swap(const struct scheduler_options *options, struct restored *ret,
         return r;
     (void)snprintf(aside, sizeof aside, "%s", ret->aside); /* of the restore that was broken off */
     if (aside[0] == '\0')
-        restore_name_aside(options, aside);
+        restore_name_aside(options, time(NULL), aside);
     if (access(path, F_OK) == 0)
         (void)snprintf(ret->aside, sizeof ret->aside, "%s", aside);
     r = set_mark(options, aside, error);

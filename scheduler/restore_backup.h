@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "scheduler/restore_archives.h"
 #include "scheduler/store/store.h"
@@ -51,6 +52,6 @@ void restore_remove_copy(const struct scheduler_options *options);
 int restore_unfinished(const struct scheduler_options *options, struct edl_error *error);
 int restore_check(const struct scheduler_options *options, struct edl_error *error);
 
-/* restore_name_aside - a name for a database that is set aside, which nothing has yet; ret has room
- * for STATE_PATH_MAX */
-void restore_name_aside(const struct scheduler_options *options, char *ret);
+/* restore_name_aside - a name for a database that is of the past since then, which nothing has yet;
+ * ret has room for STATE_PATH_MAX */
+void restore_name_aside(const struct scheduler_options *options, time_t when, char *ret);

@@ -9,6 +9,7 @@
 #include "scheduler/restore_shared.h"
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "scheduler/leadership/store_url.h"
@@ -80,7 +81,7 @@ int restore_shared(const struct scheduler_options *options, struct restored *ret
     if (stays)
         restore_remove_copy(options); /* of one that was broken off */
     else
-        restore_name_aside(options, ret->aside);
+        restore_name_aside(options, time(NULL), ret->aside);
     if (r == 0)
         r = migrate_become_owner(options->state_dir, error);
     if (r == 0)
