@@ -319,15 +319,6 @@ static int check_target(const struct scheduler_options *options, struct edl_erro
     return edl_error_remedy(error, "give another folder, or move it: mv %s %s.aside", path, path);
 }
 
-static int sync_copy(const char *path, struct edl_error *error)
-{
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-    if (fd == -1 || fsync(fd) == -1)
-        return edl_error_errno(error, -errno, "syncing %s", path);
-    return name_sync(path, error);
-}
-
 static int place(const struct scheduler_options *options, struct migrated *ret,
                  struct edl_error *error)
 {
@@ -404,7 +395,7 @@ static int copy_out(const struct scheduler_options *options, struct copy_place *
         r = copy(from, to, wishes, ret, error);
     (void)copy_close(to);
     if (r == 0)
-        r = sync_copy(path, error);
+        r = file_sync(path, error);
     if (r == 0)
         r = write_term(options, from, error);
     if (r == 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* restore_shared.c - a restore, or a new epoch, where schedulers share a database
  *
- *   database --copy--> edl.db.before-TIME        (knows the rights that were revoked since)
+ *   database --copy--> edl.db.former --> edl.db.before-TIME (knows the rights revoked since)
  *   FILE, or the database --copy--> edl.db.new --check, revoke, new epoch--> database
  *
  * The rules of a restore are those of SQLite, on a file of it. The database changes in the last
  * step, which is one transaction. */
 #include "scheduler/restore_shared.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,9 @@
 #include "scheduler/store/postgresql/postgresql_copy.h"
 #include "scheduler/store/sqlite/sqlite_copy.h"
 #include "shared/error.h"
+#include "shared/whole_file.h"
+
+#define FORMER "edl.db.former"
 
 /* Agents refuse a lower term than the highest that they know, and the lost time had terms, too. The
  * state is here from now on, wherever it was moved to before. */
@@ -45,6 +49,26 @@ static int take_out(const struct scheduler_options *options, const char *path,
     if (r < 0)
         (void)unlink(path);
     return r;
+}
+
+/* keep_former - under its name it is whole, and on disk */
+static int keep_former(const struct scheduler_options *options, char *ret_aside,
+                       struct edl_error *error)
+{
+    char path[STATE_PATH_MAX];
+    int r;
+
+    state_path(options, FORMER, path);
+    (void)unlink(path); /* of one that was broken off */
+    r = take_out(options, path, error);
+    if (r == 0)
+        r = file_sync(path, error);
+    if (r < 0)
+        return r;
+    restore_name_aside(options, time(NULL), ret_aside);
+    if (rename(path, ret_aside) == -1)
+        return edl_error_errno(error, -errno, "moving %s to %s", path, ret_aside);
+    return name_sync(ret_aside, error);
 }
 
 static int put_in(const struct scheduler_options *options, const char *path, struct restored *ret,
@@ -75,23 +99,29 @@ int restore_shared(const struct scheduler_options *options, struct restored *ret
     bool stays = options->restore_file[0] == '\0'; /* the rows, and begin an epoch */
     const char *former = stays ? options->former : ret->aside;
     char copy[STATE_PATH_MAX];
+    bool is_put = false;
     int r = stays ? 0 : restore_make_copy(options, error);
 
     state_path(options, RESTORE_COPY, copy);
     if (stays)
         restore_remove_copy(options); /* of one that was broken off */
-    else
-        restore_name_aside(options, time(NULL), ret->aside);
     if (r == 0)
         r = migrate_become_owner(options->state_dir, error);
     if (r == 0)
-        r = take_out(options, stays ? copy : ret->aside, error);
+        r = stays ? take_out(options, copy, error) : keep_former(options, ret->aside, error);
     if (r == 0)
         r = restore_prepare_copy(options, former, ret, error);
-    if (r == 0)
+    if (r == 0) {
         r = put_in(options, copy, ret, error);
+        is_put = r == 0 || r == -ENOTCONN; /* perhaps: it may have been lost behind its commit */
+    }
     restore_remove_copy(options);
-    if (r < 0 && !stays)
+    if (r < 0 && is_put)
+        (void)edl_error_remedy(error, "type the same again, when the database can be reached%s%s",
+                               stays ? "" : "; the rows of before are in ", ret->aside);
+    else if (r < 0 && error->remedy[0] == '\0')
+        (void)edl_error_remedy(error, "nothing was changed: mend that and type the same again");
+    if (!is_put && !stays && ret->aside[0] != '\0') /* else no other place has its rows */
         (void)unlink(ret->aside);
     return r;
 }

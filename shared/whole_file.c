@@ -65,6 +65,15 @@ int name_sync(const char *path, struct edl_error *error)
     return 0;
 }
 
+int file_sync(const char *path, struct edl_error *error)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd == -1 || fsync(fd) == -1)
+        return edl_error_errno(error, -errno, "syncing %s", path);
+    return name_sync(path, error);
+}
+
 int whole_file_write(const char *path, const char *text, unsigned mode, struct edl_error *error)
 {
     _cleanup_free_ char *temporary = NULL;

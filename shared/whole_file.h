@@ -24,3 +24,5 @@ int whole_file_write(const char *path, const char *text, unsigned mode, struct e
  * when this returns: a sync of the file itself does not promise that (fsync(2)). Blocks. Errors:
  * what opening and syncing its folder give */
 int name_sync(const char *path, struct edl_error *error);
+/* file_sync - the same, and what is in the file, which is no link */
+int file_sync(const char *path, struct edl_error *error);
