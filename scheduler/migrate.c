@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* migrate.c - the state goes from one engine to the other
  *
- *   edl.db, workspaces/ --copy--> PostgreSQL --committed--> (mark "moved": edl.db is of the past)
+ *   edl.db, workspaces/ --copy--> PostgreSQL, its rows of the past --committed--> (mark "moved":
+ * edl.db is of the past) --> its rows are the state
  *   PostgreSQL --copy--> edl.db.new, workspaces/ --synced--> (mark of the leader's row: its rows
  * are of the past) --> an edl.db of the past aside, new in place --> (no mark "moved")
  *
@@ -169,6 +170,20 @@ int migrate_check(const struct scheduler_options *options, struct edl_error *err
     return migrate_check_empty(options, error);
 }
 
+/* name_folder - a folder of this machine, the same whichever way it is typed */
+static int name_folder(const struct scheduler_options *options, char ret[COPY_MOVED_MAX],
+                       struct edl_error *error)
+{
+    _cleanup_free_ char *folder = realpath(options->state_dir, NULL);
+    char host[HOST_NAME_MAX + 1] = "";
+
+    if (folder == NULL)
+        return edl_error_errno(error, -errno, "looking at %s", options->state_dir);
+    (void)gethostname(host, sizeof host - 1);
+    (void)snprintf(ret, COPY_MOVED_MAX, TO_SQLITE "%s on %s", folder, host);
+    return 0;
+}
+
 /* --- the term --- */
 
 /* Nodes refuse a lower term than the highest that they know, and only PostgreSQL has terms. So the
@@ -235,18 +250,45 @@ static int copy_in(struct copy_place *from, struct copy_place *to, struct copy_w
     return r;
 }
 
+/* is_this_move - whether the mark is of this very move, which was broken off behind it. A move home
+ * that was broken off there has left led = 1: its rows are newer than the file */
+static bool is_this_move(struct copy_place *to, const char *here)
+{
+    char moved[COPY_MOVED_MAX];
+
+    return to->calls->number(to, "SELECT led FROM leader") == 0 &&
+           postgresql_copy_moved(to, moved, NULL) == 0 && streq(moved, here);
+}
+
+/* leave_file - no moment has two sides over which a scheduler leads */
+static int leave_file(const struct scheduler_options *options, struct copy_place *to,
+                      struct migrated *ret, struct edl_error *error)
+{
+    int r = set_mark(options, ret->to, error);
+
+    if (r == 0)
+        r = to->calls->run(to, "UPDATE leader SET moved_wall_us = 0, moved_to = ''", error);
+    if (r < 0)
+        (void)edl_error_remedy(error, "type the same again: all rows are there, and a scheduler"
+                                      " leads over them when this has been done");
+    return r;
+}
+
 static int to_postgresql(const struct scheduler_options *options, struct copy_wishes *wishes,
                          struct migrated *ret, struct edl_error *error)
 {
     struct copy_place *from = NULL, *to = NULL;
-    char also[200], folder[STATE_PATH_MAX];
+    char here[COPY_MOVED_MAX], folder[STATE_PATH_MAX];
     struct workspace_move archives = { .folder = folder };
-    int r;
+    _cleanup_free_ char *of_past = NULL;
+    _cleanup_free_ char *also = NULL;
+    int r = name_folder(options, here, error);
 
-    (void)snprintf(also, sizeof also,
-                   "UPDATE leader SET term = greatest(term, %" PRIu64 "), moved_wall_us = 0,"
-                   " moved_to = '', led = 0, name = '', address = ''",
-                   read_term(options));
+    if (r < 0)
+        return r;
+    of_past = postgresql_copy_of_past(here);
+    also = text_format("UPDATE leader SET term = greatest(term, %" PRIu64 "), %s, led = 0",
+                       read_term(options), of_past);
     wishes->also = also;
     state_path(options, ARCHIVES, folder);
     state_path(options, DATABASE, ret->from);
@@ -254,15 +296,15 @@ static int to_postgresql(const struct scheduler_options *options, struct copy_wi
     (void)snprintf(ret->conf, sizeof ret->conf, "store: %s", ret->to);
     wishes->clear = "give a database of its own, for example: createdb --owner=edl --encoding=UTF8"
                     " --locale=C --template=template0 NAME";
-    r = has_mark(options) ? say_moved(options, error) : 0;
-    if (r == 0)
-        r = sqlite_copy_source(ret->from, &from, error);
+    r = sqlite_copy_source(ret->from, &from, error);
     if (r == 0)
         r = postgresql_copy_target(options->migrate_to, &to, error);
+    if (has_mark(options) && (r < 0 || !is_this_move(to, here)))
+        r = say_moved(options, error);
     if (r == 0)
         r = copy_in(from, to, wishes, &archives, ret, error);
     if (r == 0)
-        r = set_mark(options, ret->to, error);
+        r = leave_file(options, to, ret, error);
     (void)copy_close(to);
     (void)copy_close(from);
     return r;
@@ -308,17 +350,6 @@ static int set_aside(const struct scheduler_options *options, struct migrated *r
     return r;
 }
 
-static int check_target(const struct scheduler_options *options, struct edl_error *error)
-{
-    char path[STATE_PATH_MAX];
-
-    state_path(options, DATABASE, path);
-    if (access(path, F_OK) == -1 || has_mark(options))
-        return 0;
-    (void)edl_error_set(error, -EEXIST, "%s is there already", path);
-    return edl_error_remedy(error, "give another folder, or move it: mv %s %s.aside", path, path);
-}
-
 static int place(const struct scheduler_options *options, struct migrated *ret,
                  struct edl_error *error)
 {
@@ -331,26 +362,25 @@ static int place(const struct scheduler_options *options, struct migrated *ret,
     return r == 0 ? clear_mark(options, error) : r;
 }
 
-/* name_target - a folder of this machine, the same whichever way it is typed */
-static int name_target(const struct scheduler_options *options, char *ret, size_t size,
-                       struct edl_error *error)
+/* check_ends - the rows are of the past, unless it is this very move that was broken off behind its
+ * mark. A file without the mark is the state, perhaps that of this move */
+static int check_ends(const struct scheduler_options *options, struct copy_place *from,
+                      const char *target, struct edl_error *error)
 {
-    _cleanup_free_ char *folder = realpath(options->state_dir, NULL);
-    char host[HOST_NAME_MAX + 1] = "";
-
-    if (folder == NULL)
-        return edl_error_errno(error, -errno, "looking at %s", options->state_dir);
-    (void)gethostname(host, sizeof host - 1);
-    (void)snprintf(ret, size, TO_SQLITE "%s on %s", folder, host);
-    return 0;
-}
-
-/* Of the past, unless it is this very move that was broken off behind its mark. */
-static int check_source(struct copy_place *from, const char *target, struct edl_error *error)
-{
-    char moved[COPY_MOVED_MAX];
+    char moved[COPY_MOVED_MAX], path[STATE_PATH_MAX];
     int r = postgresql_copy_moved(from, moved, error);
 
+    state_path(options, DATABASE, path);
+    if (r == 0 && access(path, F_OK) == 0 && !has_mark(options)) {
+        bool done = streq(moved, target);
+
+        (void)edl_error_set(error, -EEXIST, "%s is there already%s", path,
+                            done ? ", and the state came to it from there" : "");
+        return edl_error_remedy(error,
+                                done ? "it goes on with `store: sqlite` in scheduler.conf"
+                                     : "give another folder, or move it: mv %s %s.aside",
+                                path, path);
+    }
     if (r < 0 || moved[0] == '\0' || streq(moved, target))
         return r;
     (void)edl_error_set(error, -EINVAL, "the state was moved from there to %.300s", moved);
@@ -405,13 +435,15 @@ static int copy_out(const struct scheduler_options *options, struct copy_place *
     return r;
 }
 
-/* leave_and_place - from the mark on nobody leads over the database, and this is not gone back on
- */
+/* leave_and_place - from the mark on nobody leads over the database, and this is not gone back on.
+ * A scheduler that is started in a new folder meanwhile would begin an empty state */
 static int leave_and_place(const struct scheduler_options *options, struct copy_place *from,
                            const char *target, struct migrated *ret, struct edl_error *error)
 {
-    int r = postgresql_copy_leave(from, target, error);
+    int r = has_mark(options) ? 0 : set_mark(options, ret->from, error);
 
+    if (r == 0)
+        r = postgresql_copy_leave(from, target, error);
     if (r == 0)
         r = place(options, ret, error);
     if (r < 0)
@@ -425,7 +457,7 @@ static int to_sqlite(const struct scheduler_options *options, struct copy_wishes
 {
     char path[STATE_PATH_MAX], target[COPY_MOVED_MAX];
     struct copy_place *from = NULL;
-    int r = check_target(options, error);
+    int r;
 
     store_url_without_password(options->store, ret->from);
     state_path(options, DATABASE, ret->to);
@@ -433,12 +465,11 @@ static int to_sqlite(const struct scheduler_options *options, struct copy_wishes
     state_path(options, COPY, path);
     (void)unlink(path); /* of one that was broken off */
     wishes->clear = "give another folder";
-    if (r == 0)
-        r = name_target(options, target, sizeof target, error);
+    r = name_folder(options, target, error);
     if (r == 0)
         r = postgresql_copy_source(options->store, true, &from, error);
     if (r == 0)
-        r = check_source(from, target, error);
+        r = check_ends(options, from, target, error);
     if (r == 0)
         r = copy_out(options, from, wishes, ret, error);
     if (r == 0)
@@ -496,6 +527,10 @@ int migrate(const struct scheduler_options *options, const struct copy_wishes *w
         r = restore_unfinished(own, error);
     if (r < 0)
         return r;
-    return back ? to_sqlite(own, &own_wishes, ret, error)
-                : to_postgresql(own, &own_wishes, ret, error);
+    r = back ? to_sqlite(own, &own_wishes, ret, error)
+             : to_postgresql(own, &own_wishes, ret, error);
+    if (r < 0 && error->remedy[0] == '\0')
+        (void)edl_error_remedy(error,
+                               "the state is where it was: mend that and type the same again");
+    return r;
 }

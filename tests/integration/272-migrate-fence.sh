@@ -117,6 +117,7 @@ sql "UPDATE leader SET moved_wall_us = 1, moved_to = 'sqlite:$state on $(uname -
 sql "UPDATE clock SET boot_id = 'of another machine', boot_us = 1" >/dev/null # which led last
 clock() { sqlite3 -readonly "$state/edl.db" "$1" 2>&1; }
 if timeout 60 edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 2>"$work/err"; then fail 'it goes on with the file of the past'; fi
+refused "or go back: edl admin migrate --to sqlite:$state" --to "$url" # the file would take the place of newer rows
 migrate --to "sqlite:$state" --from "$url" || fail "it cannot be ended: $(cat "$work/err")"
 [ ! -e "$state/moved" ] || fail 'it is called moved still'
 [ "$(clock 'SELECT boot_id FROM clock')" = "$(cat /proc/sys/kernel/random/boot_id)" ] || fail "the uptime of this machine would count: $(clock 'SELECT * FROM clock')"

@@ -141,7 +141,10 @@ postgresql_sql a edl 'UPDATE leader SET term = 7' >/dev/null
 migrate --to "sqlite:$state" --from "$url" || fail "not back: $(cat "$work/err")"
 grep -q 'the database of before is' "$work/out" || fail "$(cat "$work/out")"
 [ ! -e "$state/moved" ] || fail 'it is called moved still'
-refused 'is there already' 'give another folder' --to "sqlite:$state" --from "$url"
+refused 'is there already, and the state came to it from there' 'store: sqlite' --to "sqlite:$state" --from "$url"
+mkdir -m 700 "$work/used"
+touch "$work/used/edl.db"
+refused 'is there already' 'give another folder' --to "sqlite:$work/used" --from "$url"
 [ "$(cat "$state/term")" = 7 ] || fail "the term is not kept: $(cat "$state/term")"
 if [ "$(id -u)" = 0 ]; then # root does it as the account of the folder, and nodes hear of no lower term
     chmod 711 "$work"

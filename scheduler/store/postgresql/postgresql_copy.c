@@ -19,6 +19,7 @@
 #include "shared/clock.h"
 #include "shared/error.h"
 #include "shared/macro.h"
+#include "shared/text_format.h"
 
 #define ALONE_LIMIT_US (600 * USEC_PER_SEC) /* a table is sorted, or a commit waits for a copy */
 #define BESIDE_LIMIT_US (30 * USEC_PER_SEC) /* a scheduler that ends waits for so long */
@@ -285,12 +286,20 @@ static char *text_of(const char *text)
     return sql;
 }
 
+char *postgresql_copy_of_past(const char *where)
+{
+    _cleanup_free_ char *to = text_of(where);
+
+    return text_format("moved_wall_us = %" PRIu64 ", moved_to = %s, name = '', address = ''",
+                       clock_read_us(CLOCK_REALTIME), to);
+}
+
 /* The lock was held since before the rows were read. The turn and the term are looked at all the
  * same: the lock is of one server, and the row goes with the rows. */
 int postgresql_copy_leave(struct copy_place *place, const char *where, struct edl_error *error)
 {
     struct postgresql_engine *postgresql = engine_of(place);
-    _cleanup_free_ char *to = text_of(where);
+    _cleanup_free_ char *of_past = postgresql_copy_of_past(where);
     _cleanup_free_ char *sql = NULL;
     int64_t term = number(place, "SELECT term FROM leader");
     int64_t turn = number(place, "SELECT turn FROM leader");
@@ -298,11 +307,9 @@ int postgresql_copy_leave(struct copy_place *place, const char *where, struct ed
 
     if (r < 0)
         return r;
-    if (asprintf(&sql,
-                 "UPDATE leader SET moved_wall_us = %" PRIu64 ", moved_to = %s, name = '',"
-                 " address = '' WHERE term = %" PRId64 " AND turn = %" PRId64 " RETURNING 1",
-                 clock_read_us(CLOCK_REALTIME), to, term, turn) == -1)
-        abort();
+    sql = text_format("UPDATE leader SET %s, led = 1 WHERE term = %" PRId64 " AND turn = %" PRId64
+                      " RETURNING 1",
+                      of_past, term, turn);
     if (number(place, sql) == 1)
         return 0;
     if (postgresql->kept.code != 0)

@@ -23,11 +23,13 @@ int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_
 int postgresql_copy_rows(struct copy_place *place, const char *select, copy_line_fn fn,
                          void *userdata, struct edl_error *error);
 
-/* postgresql_copy_leave - of a source that is alone, whose rows were read: the state is `where`
- * from now on, and no scheduler leads over this database any more (postgresql_check_here). -ESTALE:
- * one has meanwhile; -ENOTCONN: it may be so or not
+/* postgresql_copy_of_past - what the row of the leader is set to where the state is `where`, and no
+ * scheduler leads over this database (postgresql_check_here); the caller frees it
+ * postgresql_copy_leave - of a source that is alone, whose rows were read: it is
+ * of the past from now on. -ESTALE: a scheduler has led meanwhile; -ENOTCONN: it may be so or not
  * postgresql_copy_moved - that `where`; "": the state is here */
 #define COPY_MOVED_MAX 4400
+char *postgresql_copy_of_past(const char *where);
 int postgresql_copy_leave(struct copy_place *place, const char *where, struct edl_error *error);
 int postgresql_copy_moved(struct copy_place *place, char ret[COPY_MOVED_MAX],
                           struct edl_error *error);
