@@ -405,6 +405,16 @@ static char *clock_of_here(void)
                        boot_id);
 }
 
+/* lacks_authority - nodes and people believe it, and it is in no row */
+static bool lacks_authority(const struct scheduler_options *options, struct copy_place *from)
+{
+    char path[STATE_PATH_MAX];
+
+    state_path(options, "ca.pem", path);
+    return access(path, F_OK) == -1 &&
+           from->calls->number(from, "SELECT count(*) FROM leader WHERE authority <> ''") == 1;
+}
+
 /* copy_out - into a new file and the folder of archives: all of it on disk when it returns */
 static int copy_out(const struct scheduler_options *options, struct copy_place *from,
                     struct copy_wishes *wishes, struct migrated *ret, struct edl_error *error)
@@ -431,6 +441,7 @@ static int copy_out(const struct scheduler_options *options, struct copy_place *
     if (r == 0)
         r = workspace_move_out(from, &archives, error);
     wishes->also = NULL;
+    ret->lacks_authority = lacks_authority(options, from);
     ret->archives = archives.moved;
     return r;
 }

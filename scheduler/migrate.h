@@ -23,7 +23,8 @@ struct migrated {
     int64_t jobs, nodes;
     struct copy_sum sum;
     struct workspace_moved archives;
-    bool replaced; /* the target had rows of the past */
+    bool replaced;        /* the target had rows of the past */
+    bool lacks_authority; /* nobody would believe a scheduler of the new folder */
     uint64_t took_us;
 };
 

@@ -61,8 +61,16 @@ static void print_json(const struct migrated *migrated)
 }
 
 /* On stderr, with --json as well: somebody has to do something. */
-static void warn(const struct workspace_moved *archives)
+static void warn(const struct migrated *migrated)
 {
+    const struct workspace_moved *archives = &migrated->archives;
+
+    if (migrated->lacks_authority)
+        (void)fprintf(stderr,
+                      "the authority of the cluster is not beside %s: before the first"
+                      " start bring ca.key, ca.pem and admin-token there from the folder of"
+                      " a scheduler, else no node and nobody believes this one\n",
+                      migrated->to);
     if (archives->n_damaged > 0)
         (void)fprintf(stderr,
                       "archives of workspaces that are damaged where they were, and stayed there:"
@@ -120,7 +128,7 @@ int migrate_command(const struct scheduler_options *options)
     else
         print(options, &migrated);
     if (r == 0)
-        warn(&migrated.archives);
+        warn(&migrated);
     migrated_clear(&migrated);
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
