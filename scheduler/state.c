@@ -116,7 +116,8 @@ int state_lock(const struct scheduler_options *options, struct edl_error *error)
         return edl_error_errno(error, -errno, "locking %s", options->state_dir);
     (void)edl_error_set(error, -EEXIST, "another edl-scheduler uses the state directory %s",
                         options->state_dir);
-    return edl_error_remedy(error, "stop it, or give another --state-dir");
+    return edl_error_remedy(error, "stop it, or give another --state-dir; for the end of `edl admin"
+                                   " migrate` or `restore` wait");
 }
 
 static int read_tokens(struct scheduler *scheduler, struct edl_error *error)

@@ -327,6 +327,9 @@ static int be_alone(struct copy_place *place, struct edl_error *error)
     static const char others[] =
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'edl-scheduler' AND"
         " datname = current_database() AND pid <> pg_backend_pid()";
+    static const char movers[] =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = '" POSTGRESQL_MOVER
+        "' AND datname = current_database() AND pid <> pg_backend_pid()";
     struct postgresql_engine *postgresql = engine_of(place);
     char sql[SQL_SIZE];
     int r;
@@ -335,6 +338,13 @@ static int be_alone(struct copy_place *place, struct edl_error *error)
     r = run(place, "SET application_name = '" POSTGRESQL_MOVER "'", error);
     if (r < 0 || (number(place, sql) == 1 && number(place, others) == 0))
         return r;
+    if (number(place, movers) > 0) {
+        (void)edl_error_set(error, -EEXIST,
+                            "another `edl admin` copies the state out of the %s,"
+                            " or into it",
+                            postgresql->where);
+        return edl_error_remedy(error, "wait for its end: migrate, restore or begin-epoch");
+    }
     (void)edl_error_set(error, -EEXIST, "a scheduler uses the %s", postgresql->where);
     return edl_error_remedy(error, "stop every scheduler of it: systemctl stop edl-scheduler");
 }

@@ -14,7 +14,8 @@ struct edl_error;
  * postgresql_copy_target - of the newest schema, which is made where there is none, without the
  * triggers' work. Both hold the lock of a leader while they are open, a source unless others may
  * use it.
- * -EEXIST a scheduler is connected; else as postgresql_open (postgresql.h) */
+ * -EEXIST a scheduler is connected, or another copy is made; else as postgresql_open (postgresql.h)
+ */
 int postgresql_copy_source(const char *url, bool alone, struct copy_place **ret,
                            struct edl_error *error);
 int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_error *error);

@@ -170,6 +170,11 @@ int postgresql_check_newest(struct postgresql_engine *postgresql)
         return r;
     if (version > NEWEST)
         return is_newer(postgresql, version);
+    if (version == 0) {
+        (void)postgresql_fail(postgresql, -EINVAL, "no scheduler's state is in it");
+        postgresql->kept.remedy = "name the database that has it";
+        return -EINVAL;
+    }
     (void)postgresql_fail(postgresql, -EINVAL, "it has schema %lld, this program needs %d",
                           (long long)version, NEWEST);
     postgresql->kept.remedy = "start this edl-scheduler over it once: it brings the schema forward";
