@@ -220,15 +220,17 @@ static int sink_line(const char *line, size_t size, void *userdata, struct edl_e
     return sink_add(0, sink->piece, n, sink, error);
 }
 
-/* read_rows - all pieces of an archive; its name was looked at */
+/* read_rows - all pieces of an archive; its name was looked at. They are sorted before they become
+ * digits: else all of them would go through temporary files of the server */
 static int read_rows(struct copy_place *place, const struct archive *archive, struct sink *sink,
                      struct edl_error *error)
 {
-    char sql[300];
+    char sql[400];
 
     (void)snprintf(sql, sizeof sql,
-                   "SELECT encode(p.bytes, 'hex') FROM workspace AS w JOIN workspace_piece AS p ON"
-                   " p.pieces = w.pieces WHERE w.sha256 = '%s' ORDER BY p.number",
+                   "SELECT encode(s.bytes, 'hex') FROM (SELECT p.bytes FROM workspace AS w JOIN"
+                   " workspace_piece AS p ON p.pieces = w.pieces WHERE w.sha256 = '%s' ORDER BY"
+                   " p.number OFFSET 0) AS s",
                    archive->sha256);
     return postgresql_copy_rows(place, sql, sink_line, sink, error);
 }
