@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,23 +44,26 @@ static const struct option_row admin_options[] = {
 
 /* --- backup --- */
 
-static int create(const char *path, FILE **ret, struct edl_error *error)
+/* A file has its name when it is whole, and on this machine's disk: one that was cut off by an end
+ * of this program, or of the machine, is no backup. */
+static int create(const char *path, char *coming, FILE **ret, struct edl_error *error)
 {
-    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    _cleanup_close_ int fd = -1;
 
-    if (fd == -1) {
-        (void)edl_error_errno(error, -errno, "making %s", path);
-        return error->code == -EEXIST ? edl_error_remedy(error, "give another name, or remove it")
-                                      : error->code;
+    if (access(path, F_OK) == 0) {
+        (void)edl_error_errno(error, -EEXIST, "making %s", path);
+        return edl_error_remedy(error, "give another name, or remove it");
     }
+    fd = mkostemp(coming, O_CLOEXEC); /* mode 0600 */
+    if (fd == -1)
+        return edl_error_errno(error, -errno, "making %s", coming);
     *ret = fdopen(fd, "w");
     if (*ret == NULL)
-        return edl_error_errno(error, -errno, "making %s", path);
+        return edl_error_errno(error, -errno, "making %s", coming);
     (void)TAKE_FD(fd);
     return 0;
 }
 
-/* A backup is one when it is on this machine's disk. */
 static int finish(FILE *take_file, const char *path, struct edl_error *error)
 {
     bool bad = fflush(take_file) != 0 || fsync(fileno(take_file)) == -1;
@@ -69,7 +73,14 @@ static int finish(FILE *take_file, const char *path, struct edl_error *error)
         bad = true;
         code = -errno;
     }
-    return bad ? edl_error_errno(error, code, "writing %s", path) : name_sync(path, error);
+    return bad ? edl_error_errno(error, code, "writing %s", path) : 0;
+}
+
+static int give_name(const char *coming, const char *path, struct edl_error *error)
+{
+    if (rename(coming, path) == -1)
+        return edl_error_errno(error, -errno, "calling it %s", path);
+    return name_sync(path, error);
 }
 
 static int fetch(struct server *server, FILE *file, const char *path)
@@ -94,6 +105,7 @@ static int fetch(struct server *server, FILE *file, const char *path)
 
 static int backup(const struct admin_options *options, const char *path)
 {
+    _cleanup_free_ char *coming = text_format("%s.XXXXXX", path);
     struct edl_error error = { 0 };
     struct server server;
     FILE *file = NULL;
@@ -102,7 +114,7 @@ static int backup(const struct admin_options *options, const char *path)
 
     if (status != STATUS_OK)
         return status;
-    if (create(path, &file, &error) < 0) {
+    if (create(path, coming, &file, &error) < 0) {
         server_clear(&server);
         return report_error(&error);
     }
@@ -111,8 +123,10 @@ static int backup(const struct admin_options *options, const char *path)
     size = ftell(file);
     if (finish(file, path, &error) < 0 && status == STATUS_OK)
         status = report_error(&error);
+    if (status == STATUS_OK && give_name(coming, path, &error) < 0)
+        status = report_error(&error);
     if (status != STATUS_OK)
-        (void)unlink(path);
+        (void)unlink(coming);
     else if (options->common.json)
         json_print(json_pack("{s:s,s:I}", "file", path, "bytes", (json_int_t)size));
     else

@@ -30,6 +30,10 @@ done &
 load_pid=$!
 three_submitted() { [ -s "$work/submitted" ] && [ "$(cat "$work/submitted")" -ge 3 ]; }
 await 120 'jobs come' three_submitted
+mkdir "$work/cut"
+if (ulimit -c 0 -f 16 && edl admin backup "$work/cut/backup") 2>/dev/null; then fail 'a backup without room'; fi # SIGXFSZ ends it
+[ ! -e "$work/cut/backup" ] || fail 'a part of a backup has the name of one'
+edl admin backup "$work/cut/backup" >/dev/null || fail 'no backup behind one that was cut off'
 edl admin backup "$work/backup" || fail 'no backup'
 if edl admin backup "$work/backup" 2>"$work/err"; then fail 'a backup was overwritten'; fi
 [ "$(stat -c %a "$work/backup")" = 600 ] || fail 'others can read the backup'
