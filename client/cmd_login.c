@@ -134,7 +134,7 @@ static int pick_shown(const char *url, const char *pin, char **ret, struct edl_e
     int r = pin != NULL ? certificate_pin_valid(pin, error) : 0;
 
     if (r == 0)
-        r = http_peer_chain(url, &chain, address, error);
+        r = http_peer_chain(url, HTTP_CHAIN_TIMEOUT_US, &chain, address, error);
     if (r < 0)
         return r;
     if (pin == NULL) {

@@ -110,7 +110,8 @@ void http_async_abandon(struct http_async *async, const char *why);
 
 /* http_peer_chain - the certificates that an https server shows, as PEM text, the caller's
  * Nothing is checked, and nothing is sent: for whoever knows what to look for in them
- * (certificate_pick). address: this machine's, at which that server answers. Blocks for 10 s at
- * most. EDL_EUNREACHABLE */
-int http_peer_chain(const char *base, char **ret, char address[HTTP_ADDRESS_MAX],
-                    struct edl_error *error);
+ * (certificate_pick). address: this machine's, at which that server answers. Blocks for timeout_us
+ * at most. EDL_EUNREACHABLE */
+#define HTTP_CHAIN_TIMEOUT_US (UINT64_C(10) * 1000000)
+int http_peer_chain(const char *base, uint64_t timeout_us, char **ret,
+                    char address[HTTP_ADDRESS_MAX], struct edl_error *error);

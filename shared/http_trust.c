@@ -11,8 +11,6 @@
 
 #include <stdio.h>
 
-#define CHAIN_TIMEOUT_MS 10000L
-
 /* gnutls_certificate_status_t, which is part of the library's interface for good. */
 enum {
     GNUTLS_SIGNER_NOT_FOUND = 1 << 6,
@@ -115,8 +113,8 @@ static char *collect_chain(CURL *easy)
     return chain;
 }
 
-int http_peer_chain(const char *base_text, char **ret, char address[HTTP_ADDRESS_MAX],
-                    struct edl_error *error)
+int http_peer_chain(const char *base_text, uint64_t timeout_us, char **ret,
+                    char address[HTTP_ADDRESS_MAX], struct edl_error *error)
 {
     char *local = NULL;
     char text[CURL_ERROR_SIZE] = "";
@@ -135,7 +133,7 @@ int http_peer_chain(const char *base_text, char **ret, char address[HTTP_ADDRESS
     (void)curl_easy_setopt(easy, CURLOPT_URL, base.url);
     (void)curl_easy_setopt(easy, CURLOPT_PROXY, "");
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CHAIN_TIMEOUT_MS);
+    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(timeout_us / USEC_PER_MSEC));
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, text);
     /* Nothing is believed and nothing is sent: the handshake, and the connection ends. */
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);

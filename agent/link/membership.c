@@ -23,6 +23,7 @@
 #include "shared/whole_file.h"
 
 #define DEFAULT_ADDRESS "127.0.0.1"
+#define ASK_QUICKLY_US USEC_PER_SEC /* one of several, at first */
 
 /* What is there before this start. */
 struct kept {
@@ -217,11 +218,11 @@ static char *ca_for_others(const struct agent_options *options, const struct kep
 }
 
 /* ask_one - *ret: the certificate that the pin names; NULL where there is no pin */
-static int ask_one(const char *url, const char *pin, char **ret, char address[HTTP_ADDRESS_MAX],
-                   struct edl_error *error)
+static int ask_one(const char *url, const char *pin, uint64_t timeout_us, char **ret,
+                   char address[HTTP_ADDRESS_MAX], struct edl_error *error)
 {
     _cleanup_free_ char *chain = NULL;
-    int r = http_peer_chain(url, &chain, address, error);
+    int r = http_peer_chain(url, timeout_us, &chain, address, error);
 
     if (r < 0 || pin == NULL)
         return r;
@@ -233,8 +234,8 @@ static int ask_one(const char *url, const char *pin, char **ret, char address[HT
 
 /* ask_each - the first one that is believed: which of them leads does not matter. An error has the
  * fault of each. */
-static int ask_each(const struct server_list *servers, const char *pin, char **ret,
-                    char address[HTTP_ADDRESS_MAX], struct edl_error *error)
+static int ask_each(const struct server_list *servers, const char *pin, uint64_t timeout_us,
+                    char **ret, char address[HTTP_ADDRESS_MAX], struct edl_error *error)
 {
     struct edl_error all = { .code = EDL_EUNREACHABLE };
     int r = EDL_EUNREACHABLE;
@@ -244,7 +245,7 @@ static int ask_each(const struct server_list *servers, const char *pin, char **r
 
         if (!is_https(servers->urls[i]))
             continue;
-        r = ask_one(servers->urls[i], pin, ret, address, &one);
+        r = ask_one(servers->urls[i], pin, timeout_us, ret, address, &one);
         if (r == 0 && all.text[0] != '\0')
             log_warning("%s; another scheduler answered", all.text);
         if (all.text[0] != '\0')
@@ -258,13 +259,18 @@ static int ask_each(const struct server_list *servers, const char *pin, char **r
     return r;
 }
 
+/* fetch_ca - a scheduler that stands still costs a second where another one answers */
 static int fetch_ca(const struct agent_options *options, const struct kept *kept,
                     const struct server_list *servers, char address[HTTP_ADDRESS_MAX],
                     struct edl_error *error)
 {
     _cleanup_free_ char *ca = NULL;
-    int r = ask_each(servers, options->ca_pin, &ca, address, error);
+    int r = -ETIMEDOUT;
 
+    if (servers->n > 1)
+        r = ask_each(servers, options->ca_pin, ASK_QUICKLY_US, &ca, address, NULL);
+    if (r < 0)
+        r = ask_each(servers, options->ca_pin, HTTP_CHAIN_TIMEOUT_US, &ca, address, error);
     if (r == 0 && ca != NULL)
         r = whole_file_write(kept->ca_path, ca, 0600, error);
     return r;

@@ -27,9 +27,10 @@ struct membership {             /* owned */
 
 /* membership_open - from the options, and from what an earlier join left in the state folder
  * At the first join over https it asks the servers, one after the other, for their certificates
- * until one answers, which blocks for 10 s at most for each; nothing is sent to a server that is
- * not the one that the pin names. Errors: -EINVAL, -EEXIST (the folder belongs to another cluster
- * or node), -EACCES (another server), EDL_EUNREACHABLE. */
+ * until one answers. Of several it waits for each a second, and then for each again, for 10 s at
+ * most. Nothing is sent to a server that is not the one that the pin names. Errors: -EINVAL,
+ * -EEXIST (the folder belongs to another cluster or node), -EACCES (another server),
+ * EDL_EUNREACHABLE. */
 int membership_open(const struct agent_options *options, const char *state_dir,
                     struct membership *ret, struct edl_error *error);
 

@@ -59,7 +59,7 @@ static int fetch_ca(const struct scheduler_options *options, const char *path,
     int r = certificate_pin_valid(options->ca_pin, error);
 
     if (r == 0)
-        r = http_peer_chain(options->join_standby, &chain, address, error);
+        r = http_peer_chain(options->join_standby, HTTP_CHAIN_TIMEOUT_US, &chain, address, error);
     if (r == 0 && certificate_pick(chain, options->ca_pin, &ca, error) < 0)
         r = edl_error_remedy(error, LINE_REMEDY "; if it says the same pin, somebody else answers"
                                                 " at this address");

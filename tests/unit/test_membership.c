@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_membership.c - which schedulers a node asks, from its options and its member.json */
+#include <arpa/inet.h>
 #include <jansson.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/link/membership.h"
@@ -14,6 +20,8 @@
 #include "shared/text_format.h"
 #include "shared/whole_file.h"
 #include "tests/unit/test.h"
+
+#define PIN_DIGITS "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 struct node {
     char folder[40];
@@ -168,5 +176,68 @@ TEST(test_an_authority_for_others)
     membership_done(&n.got);
     assert_int_equal(membership_look(&n.options, n.folder, &n.got, &is_joined, NULL), 0);
     assert_null(n.got.ca_path);
+    tear_down(&n);
+}
+
+/* listen_here - *ret_port: where */
+static int listen_here(unsigned *ret_port)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof to;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&to, size), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&to, &size), 0);
+    *ret_port = ntohs(to.sin_port);
+    return fd;
+}
+
+/* stand_still - each says nothing until its caller has left, and then ends each connection */
+static _Noreturn void stand_still(const int listen_fd[2], int asked_fd)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)alarm(240);
+    for (unsigned i = 0;; i++) {
+        int fd = accept(listen_fd[i % 2], NULL, NULL);
+        char text[512];
+
+        if (fd == -1 || write(asked_fd, i % 2 == 0 ? "a" : "b", 1) != 1)
+            _exit(1);
+        while (i < 2 && read(fd, text, sizeof text) > 0)
+            continue;
+        (void)safe_close(fd);
+    }
+}
+
+TEST(test_one_that_stands_still_is_left_soon_at_the_first_join)
+{
+    _cleanup_free_ char *join = NULL;
+    unsigned port[2];
+    int listen_fd[2], asked[2];
+    char who[8] = "";
+    struct node n;
+    pid_t child;
+
+    set_up(&n);
+    for (int i = 0; i < 2; i++)
+        listen_fd[i] = listen_here(&port[i]);
+    assert_int_equal(pipe(asked), 0);
+    child = fork();
+    if (child == 0)
+        stand_still(listen_fd, asked[1]);
+    join = text_format("https://127.0.0.1:%u,https://127.0.0.1:%u", port[0], port[1]);
+    n.options.join = join;
+    n.options.ca_pin = "sha256:" PIN_DIGITS;
+    assert_int_equal(open_it(&n), EDL_EUNREACHABLE);
+    assert_non_null(strstr(n.error.text, join + strcspn(join, ",") + 1));
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(read(asked[0], who, sizeof who - 1), 4);
+    assert_string_equal(who, "abab");
+    for (int i = 0; i < 2; i++) {
+        (void)safe_close(listen_fd[i]);
+        (void)safe_close(asked[i]);
+    }
     tear_down(&n);
 }
