@@ -307,7 +307,7 @@ static int start_join(struct link *l, const char *token, struct edl_error *error
                                               .path = "/nodes/join",
                                               .bearer_token = token,
                                               .json = body,
-                                              .timeout_us = LINK_CALL_TIMEOUT_US },
+                                              .timeout_us = link_sm_timeout_us(&l->sm, now()) },
                          on_joined, l, &l->main_call, error);
     json_decref(body);
     return r;
