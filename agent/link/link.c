@@ -40,6 +40,7 @@ struct link {
     struct link_bases *bases; /* owned; the schedulers */
     unsigned asked;           /* the one that joins and reports go to */
     unsigned leader;          /* the last one that took one: orders and calls of others go there */
+    uint64_t leader_term;     /* of that answer; UINT64_MAX: none was taken yet */
     struct link_told told;    /* their terms and addresses */
     struct edl_error rejection; /* of the token, by one of several, in this round; code 0: none */
     char *credential;           /* owned; NULL: has to join */
@@ -184,17 +185,23 @@ static enum link_result understood_result_of(struct link *l, const struct http_a
     return result;
 }
 
-/* take_leader - it took a join or a report: all calls go there from now on */
+/* take_leader - it took a join or a report: all calls go there from now on
+ * A term has one leader, which may have several addresses. */
 static void take_leader(struct link *l, const struct http_answer *answer)
 {
+    bool is_new;
+
     if (!json_is_false(json_object_get(answer->json, "stored")))
         link_told_ends(&l->told, answer->json);
     if (link_told_servers(&l->told, answer->json))
         link_sm_servers(&l->sm, link_bases_learn(l->bases, &l->told.servers));
+    is_new = l->leader_term != l->told.term;
+    l->leader_term = l->told.term;
     if (l->leader == l->asked)
         return;
-    log_info("the scheduler at %s leads now, in term %llu", link_bases_url(l->bases, l->asked),
-             (unsigned long long)l->told.term);
+    if (is_new)
+        log_info("the scheduler at %s leads now, in term %llu", link_bases_url(l->bases, l->asked),
+                 (unsigned long long)l->told.term);
     l->leader = l->asked;
     link_bases_leave(l->bases, l->leader);
 }
@@ -574,6 +581,7 @@ int link_new(sd_event *event, const struct link_config *config, struct link **re
         return r;
     }
     link_told_open(config->state_dir, config->servers, &l->told);
+    l->leader_term = UINT64_MAX;
     l->config = *config;
     l->event = sd_event_ref(event);
     l->node = xstrdup(config->node);

@@ -75,6 +75,19 @@ since | lacks '^a orders' || fail "it took orders of a term that is over"
 call_is_answered() { grep -q '"from": "c"' "$workspace/call"; }
 await 120 "the call that hung" call_is_answered
 
+# another address of the one that leads, in the same term: nobody else leads
+told_of() { grep -c "leads now, in term $1\$" "$work/agent.log"; }
+await 120 "its leader in the log" told_of 3
+be lead a 3
+be dead c
+mark
+await 120 "its other address" reported a '3,running'
+be lead c 3
+be dead a
+await 120 "its first address" reported c '3,running'
+be rogue a 1
+[ "$(told_of 3)" = 1 ] || fail "told twice of one leader: $(cat "$work/agent.log")"
+
 # now nothing draws it away: it stays, and so does its poll. A busy machine may lose it a report: then the count begins anew.
 unbroken() { # PATTERN [OTHER]: since the last line of PATTERN there are six reports to c, and two lines of OTHER
     since | awk -v broken="$1" -v other="${2:-}" '
