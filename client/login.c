@@ -13,6 +13,7 @@
 #include "client/client_conf.h"
 #include "client/json_read.h"
 #include "client/server.h"
+#include "client/server_several.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -26,7 +27,6 @@
 #define MADE_TOKEN "token"
 #define GIVEN_TOKEN "given-token"
 #define FORBIDDEN 403 /* a token was sent, and no code */
-#define UNAVAILABLE 503
 
 void login_clear(struct login *login)
 {
@@ -97,6 +97,11 @@ static int call(const char *url, const char *ca_path, const char *token, const c
         http_client_trust(http, ca_path);
     (void)http_client_call(http, &what, &answer);
     r = http_answer_error(&answer, error);
+    if (answer.failure == 0 && answer.leader[0] != '\0')
+        (void)edl_error_remedy(error,
+                               "another one leads: edl login %.200s, and the rest of your "
+                               "line as it is",
+                               answer.leader);
     if (answer.failure == 0)
         r = (int)answer.status;
     *ret = json_incref(answer.json);
@@ -163,47 +168,72 @@ int login_come_in(struct login *login, enum login_secret kind, const char *secre
     return 0;
 }
 
-/* call_leader - of several schedulers the first that neither is silent nor a standby */
-static int call_leader(const struct client_conf *conf, const char *token, const char *method,
-                       const char *path, json_t **ret, struct edl_error *error)
+/* open_kept - the schedulers of an earlier login, any of which may lead now */
+static int open_kept(const struct client_conf *conf, struct server *ret, struct edl_error *error)
 {
-    struct server_list list;
-    int r = server_list_parse(conf->server, &list, error);
+    struct server server = { .ca = conf->ca != NULL ? xstrdup(conf->ca) : NULL };
+    int r = server_token_read(conf->token_file, &server.token, error);
 
-    for (size_t i = 0; i < list.n; i++) {
-        json_decref(*ret);
-        *ret = NULL;
-        r = call(list.urls[i], conf->ca, token, method, path, NULL, ret, error);
-        if (r >= 0 && r != UNAVAILABLE)
-            break;
+    if (r == 0)
+        r = server_several_take(conf->server, &server, error);
+    if (r == 0)
+        r = http_client_new_quick(server.base, &server.http, error);
+    if (r < 0) {
+        server_clear(&server);
+        return r;
     }
-    server_list_clear(&list);
+    if (server.ca != NULL)
+        http_client_trust(server.http, server.ca);
+    *ret = server;
+    return 0;
+}
+
+/* ask - returns the status with *ret, or a negative code */
+static int ask(struct server *server, const char *method, const char *path, json_t **ret,
+               struct edl_error *error)
+{
+    struct http_call what = { .method = method, .path = path };
+    struct http_answer answer = { 0 };
+    int r;
+
+    (void)server_call(server, &what, &answer);
+    r = http_answer_error(&answer, error);
+    if (answer.failure == 0)
+        r = (int)answer.status;
+    *ret = json_incref(answer.json);
+    http_answer_clear(&answer);
     return r;
+}
+
+static int take_back(struct server *server, struct edl_error *error)
+{
+    _cleanup_free_ char *path = NULL;
+    _cleanup_json_ json_t *caller = NULL;
+    _cleanup_json_ json_t *answer = NULL;
+    int r = ask(server, "GET", "/whoami", &caller, error);
+    const char *via = json_text(caller, "via");
+    uint64_t id;
+
+    if (r < 0 || r >= 300)
+        return r == 401 ? 0 : error->code;
+    if (strncmp(via, "token ", 6) != 0 || parse_u64(via + 6, &id) < 0)
+        return 0;
+    path = text_format("/tokens/%s", via + 6);
+    r = ask(server, "DELETE", path, &answer, error);
+    return r >= 200 && r < 300 ? 0 : error->code;
 }
 
 int login_take_back(const struct client_conf *conf, struct edl_error *error)
 {
     const char *name = conf->token_file != NULL ? strrchr(conf->token_file, '/') : NULL;
-    _cleanup_free_ char *token = NULL;
-    _cleanup_free_ char *path = NULL;
-    _cleanup_json_ json_t *caller = NULL;
-    _cleanup_json_ json_t *answer = NULL;
-    const char *via;
-    uint64_t id;
+    struct server server;
     int r;
 
-    if (name == NULL || !streq(name + 1, MADE_TOKEN) ||
-        server_token_read(conf->token_file, &token, NULL) < 0)
+    if (name == NULL || !streq(name + 1, MADE_TOKEN) || open_kept(conf, &server, NULL) < 0)
         return 0;
-    r = call_leader(conf, token, "GET", "/whoami", &caller, error);
-    if (r < 0 || r >= 300)
-        return r == 401 ? 0 : error->code;
-    via = json_text(caller, "via");
-    if (strncmp(via, "token ", 6) != 0 || parse_u64(via + 6, &id) < 0)
-        return 0;
-    path = text_format("/tokens/%s", via + 6);
-    r = call_leader(conf, token, "DELETE", path, &answer, error);
-    return r >= 200 && r < 300 ? 0 : error->code;
+    r = take_back(&server, error);
+    server_clear(&server);
+    return r;
 }
 
 /* --- files --- */

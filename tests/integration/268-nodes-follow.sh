@@ -81,6 +81,9 @@ never_stood() {
 login=$(edl_at a user add joe 2>/dev/null | grep '^edl login')
 joe() { env -u EDL_SERVER -u EDL_CA -u EDL_TOKEN_FILE XDG_CONFIG_HOME="$work/joe" "$@"; }
 # shellcheck disable=SC2086
+said=$(joe ${login/${port[a]}/${port[b]}} 2>&1) && fail 'a standby lets him in'
+[[ $said == *"another one leads: edl login https://127.0.0.1:${port[a]}, and the rest of your line"* ]] || fail "at the standby: $said"
+# shellcheck disable=SC2086
 joe $login >/dev/null || fail "$login"
 [[ $(joe edl whoami) == joe,*"${port[a]}" ]] || fail "$(joe edl whoami)"
 
@@ -95,6 +98,10 @@ grep -q 'the session is over; the job goes on' "$work/out/exec.said" && grep -q 
 
 scheduler a 'standby of b (term 2)'
 kill -STOP "${of[b]}"
+token=$(cat "$work/joe/edl/token")
+said=$(joe edl logout 2>&1) # none leads yet
+[[ $said == *"logged out of https://127.0.0.1:${port[a]},https://127.0.0.1:${port[b]}" && $said != *'stays good'* ]] || fail "logout: $said"
+said=$(EDL_TOKEN_FILE='' EDL_TOKEN=$token edl whoami 2>&1) && fail "his token is good still: $said"
 await 120 "the node at a" knows_term 3
 kill -CONT "${of[b]}"
 await 120 "the job at a" runs_at a
