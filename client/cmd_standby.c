@@ -76,17 +76,20 @@ void schedulers_print(struct server *server)
 {
     struct http_call call = { .method = "GET", .path = "/schedulers" };
     struct http_answer answer = { 0 };
-    json_t *list, *one;
+    json_t *list, *one, *database;
     size_t i;
 
-    if (server_call(server, &call, &answer) == STATUS_OK &&
-        json_is_object(json_object_get(answer.json, "database"))) {
-        list = json_object_get(answer.json, "schedulers");
+    (void)server_call(server, &call, &answer);
+    list = json_object_get(answer.json, "schedulers");
+    database = json_object_get(answer.json, "database");
+    if (json_object_get(json_array_get(list, 0), "term") != NULL) { /* else it is alone */
         (void)printf("schedulers");
         json_array_foreach(list, i, one) print_scheduler(one);
         (void)printf("\n");
-        print_database(json_object_get(answer.json, "database"));
-        print_advice(json_object_get(answer.json, "database"));
+    }
+    if (database != NULL) { /* else the one that leads does not know it yet */
+        print_database(database);
+        print_advice(database);
     }
     http_answer_clear(&answer);
 }

@@ -239,7 +239,9 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
     (void)sd_event_source_set_enabled(leadership->alive, SD_EVENT_ON);
     scheduler_begin(scheduler);
     askings_go_on(scheduler);
-    watch_ask(leadership->watch);
+    leadership->facts = (struct shared_facts){ 0 }; /* they may be of another server */
+    leadership->facts_us = 0;
+    watch_renew(leadership->watch);
 }
 
 /* A state that cannot be read is no reason to be tried for ever: it is as it is. */

@@ -17,11 +17,13 @@
 #include "shared/error.h"
 #include "shared/macro.h"
 
+#define WORKER_NAME "edl-watch"
 #define EVERY_US USEC_PER_SEC
 #define ACCURACY_US (50 * USEC_PER_MSEC)
 
 struct watch {
     struct watch_config config;
+    sd_event *event;        /* owned */
     struct worker *worker;  /* owned */
     sd_event_source *timer; /* owned */
     struct engine *engine;  /* owned; NULL: the look that runs has it, or there is none */
@@ -63,6 +65,15 @@ static void run(struct worker_job *job)
         look->engine = engine_close(look->engine);
 }
 
+/* drop - of one whose watch was renewed meanwhile */
+static void drop(struct worker_job *job)
+{
+    struct look *look = (struct look *)job;
+
+    (void)engine_close(look->engine);
+    free(look);
+}
+
 /* --- in the loop --- */
 
 static void forgotten(struct watch *watch, const char *name)
@@ -102,7 +113,7 @@ void watch_ask(struct watch *watch)
     if (watch->look != NULL)
         return;
     look = xcalloc(1, sizeof *look);
-    look->job = (struct worker_job){ .run = run, .done = done };
+    look->job = (struct worker_job){ .run = run, .done = done, .drop = drop };
     look->watch = watch;
     look->database = config->database;
     look->engine = TAKE_PTR(watch->engine);
@@ -113,6 +124,20 @@ void watch_ask(struct watch *watch)
         (void)snprintf(look->forget, sizeof look->forget, "%s", watch->forget[0]);
     watch->look = look;
     worker_start(watch->worker, &look->job);
+}
+
+void watch_renew(struct watch *watch)
+{
+    struct worker *worker = NULL;
+
+    if (watch->look != NULL && worker_new(watch->event, WORKER_NAME, &worker, NULL) == 0) {
+        atomic_store(&watch->look->give_up, true);
+        watch->look = NULL; /* it ends with its worker, once its server says something */
+        (void)worker_abandon(watch->worker);
+        watch->worker = worker;
+    }
+    watch->engine = engine_close(watch->engine);
+    watch_ask(watch);
 }
 
 void watch_forget(struct watch *watch, const char *name)
@@ -137,7 +162,7 @@ int watch_new(sd_event *event, const struct watch_config *config, struct watch *
               struct edl_error *error)
 {
     struct watch *watch = xcalloc(1, sizeof *watch);
-    int r = worker_new(event, "edl-watch", &watch->worker, error);
+    int r = worker_new(event, WORKER_NAME, &watch->worker, error);
 
     if (r == 0) {
         r = sd_event_add_time_relative(event, &watch->timer, CLOCK_MONOTONIC, EVERY_US, ACCURACY_US,
@@ -147,6 +172,7 @@ int watch_new(sd_event *event, const struct watch_config *config, struct watch *
         if (r < 0)
             (void)edl_error_errno(error, r, "the event loop");
     }
+    watch->event = sd_event_ref(event);
     watch->config = *config;
     if (r < 0)
         (void)watch_free(watch);
@@ -164,6 +190,7 @@ struct watch *watch_free(struct watch *watch)
     watch->worker = worker_abandon(watch->worker);
     watch->engine = engine_close(watch->engine);
     (void)sd_event_source_disable_unref(watch->timer);
+    (void)sd_event_unref(watch->event);
     free(watch);
     return NULL;
 }

@@ -34,6 +34,10 @@ void watch_tell(struct watch *watch, bool tells);
 /* watch_ask - at once, unless it looks */
 void watch_ask(struct watch *watch);
 
+/* watch_renew - at once, over a new connection: another server may take writes now. A look that
+ * runs tells nothing any more. */
+void watch_renew(struct watch *watch);
+
 /* watch_forget - the next looks let the database forget that scheduler, until one did */
 void watch_forget(struct watch *watch, const char *name);
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The copies of a database: a role that may not see them is told how it may, and nothing is said of them that is not known. While
 # commits wait for a copy that is gone each place where a person looks tells it, and all goes on when the copy is back: a submission of
-# meanwhile is stored once.
-# Takes 15 s: a database, its copy and a scheduler start, the copy twice
+# meanwhile is stored once. When the copy has taken the place of a server that stands still, nobody is told of that one any more.
+# Takes 25 s: a database, its copy and a scheduler start, the copy twice, and a server stands still
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
@@ -14,7 +14,7 @@ postgresql_sql p postgres "CREATE ROLE edl LOGIN" >/dev/null
 postgresql_database p edl >/dev/null
 postgresql_sql p postgres "ALTER DATABASE edl OWNER TO edl" >/dev/null
 postgresql_sql p edl "GRANT ALL ON SCHEMA public TO edl" >/dev/null
-url="postgresql://edl@/edl?host=$postgresql_dir/p"
+url="postgresql://edl@/edl?host=$postgresql_dir/p,$postgresql_dir/c"
 
 scheduler() { # NAME PATTERN
     begin "$1" "$2" edl-scheduler --conf '' --state-dir "$work/state-$1" --listen 127.0.0.1:0 --port-file "$work/port-$1" --store "$url" \
@@ -57,3 +57,16 @@ await 120 'it is stored' submit
 await 120 'it waits for nothing' grep -q 'waits for no copy any more' "$work/a.log"
 get /healthz | lacks 'waits for' || fail 'it tells of a copy that is there'
 edl_at a ps --all | grep -c meanwhile | grep -qx 1 || fail "it is not stored once: $(edl_at a ps --all)"
+
+# the copy takes its place, while a look of the standby at the one that stands still waits for its answer
+scheduler b 'standby of a (term 1)'
+postgresql_freeze p
+postgresql_promote c
+await 120 'the next term' grep -q 'leads (term 2)' "$work/b.log"
+database() {
+    curl -sS --max-time 20 -H "Authorization: Bearer $(cat "$work/state-b/admin-token")" "http://$(cat "$work/port-b")/schedulers" >"$work/answer" &&
+        holds '.database != null' <"$work/answer"
+}
+await 120 'its database' database
+holds --arg server "$postgresql_dir/c" '.database.server == $server' <"$work/answer" || fail "another one: $(cat "$work/answer")"
+postgresql_thaw p
