@@ -107,9 +107,17 @@ static bool is_worth_a_retry(const struct http_answer *answer, bool is_read, boo
     return answer->sent || (broke_before && answer->failure == EDL_EUNREACHABLE);
 }
 
+/* weight_of - of what one of several says: nothing, it does not lead, it does not know the token */
+static int weight_of(const struct http_answer *answer)
+{
+    if (answer->failure != 0)
+        return 0;
+    return answer->status == 503 ? 1 : answer->status == 401 ? 2 : 3;
+}
+
 static bool is_of_use(const struct http_answer *answer)
 {
-    return answer->failure == 0 && answer->status != 503;
+    return weight_of(answer) == 3;
 }
 
 static void call_one(struct server *server, const struct http_call *call, bool may_again,
@@ -124,9 +132,16 @@ static void call_one(struct server *server, const struct http_call *call, bool m
         server_several_fault(server, ret_answer);
 }
 
+/* is_out - whoever asked has a part of its answer already */
+static bool is_out(const struct http_call *call)
+{
+    return call->saved != NULL && *call->saved > 0;
+}
+
 /* At another address at once, where there are several: unless it may have been done, and would be
  * done twice, or a part of the answer is out. The word of a scheduler that does not lead counts for
- * more than the silence of another one: a leader is waited for then, whichever was asked last. */
+ * more than the silence of another one: a leader is waited for then, whichever was asked last. One
+ * that does not know the token may be of another cluster, or have been deposed. */
 static void call_each(struct server *server, const struct http_call *call, bool may_again,
                       struct http_answer *ret_answer)
 {
@@ -140,10 +155,11 @@ static void call_each(struct server *server, const struct http_call *call, bool 
 
         call_one(server, call, may_again, ret_answer);
         at = server->current; /* the call may have moved */
-        if (((!may_again || call->save != NULL) && ret_answer->failure != 0 && ret_answer->sent) ||
+        if (((!may_again || is_out(call)) && ret_answer->failure != 0 && ret_answer->sent) ||
             !server_several_next(server, ret_answer, &round))
             break;
-        if (ret_answer->failure == 0) {
+        if (ret_answer->failure == 0 &&
+            (waits.status == 0 || weight_of(ret_answer) >= weight_of(&waits))) {
             http_answer_clear(&waits);
             waits = *ret_answer;
             waits_at = at;
@@ -153,7 +169,8 @@ static void call_each(struct server *server, const struct http_call *call, bool 
     }
     if (is_of_use(ret_answer))
         server_several_heard(server);
-    if (waits.status == 0 || ret_answer->failure == 0 || ret_answer->sent) {
+    if (waits.status == 0 || weight_of(ret_answer) >= weight_of(&waits) ||
+        (ret_answer->failure != 0 && ret_answer->sent)) {
         http_answer_clear(&waits);
         return;
     }
@@ -175,16 +192,17 @@ static void call_until_heard(struct server *server, struct http_call *call,
     bool may_again = is_read || has_key || header != NULL;
     uint64_t end_us = 0; /* 0: nothing broke yet */
     int wait_ms;
-    size_t at = 0;
+    size_t at = 0, saved = 0;
 
     while (call->headers[at] != NULL && at + 1 < ELEMENTS(call->headers))
         at++;
     assert(call->headers[at] == NULL); /* no verb has as many */
     if (header != NULL)
         call->headers[at] = header;
+    call->saved = &saved;
     for (;;) {
         call_each(server, call, may_again, ret_answer);
-        if (!may_again || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
+        if (!may_again || is_out(call) || !is_worth_a_retry(ret_answer, is_read, end_us != 0))
             break;
         if (end_us == 0) {
             end_us = clock_read_us(CLOCK_BOOTTIME) + RETRY_FOR_US;
@@ -202,6 +220,7 @@ static void call_until_heard(struct server *server, struct http_call *call,
     }
     if (header != NULL)
         call->headers[at] = NULL;
+    call->saved = NULL;
 }
 
 /* tell_each - of several servers: a failure is that of all, a refusal that of one */

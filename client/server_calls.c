@@ -78,6 +78,8 @@ static void on_answer(const struct http_answer *answer, void *userdata)
 
     calls->under_way = NULL;
     calls->call = NULL;
+    if (answer->failure == 0)
+        server_watch_answered(&calls->watch, answer->status == 401);
     take(answer, calls->answer);
 }
 

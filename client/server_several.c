@@ -187,7 +187,8 @@ bool server_several_next(struct server *server, const struct http_answer *answer
     size_t n = server->servers.n;
     size_t leader;
 
-    if (n < 2 || (answer->failure == 0 && answer->status != 503) || answer->failure == -ETIMEDOUT)
+    if (n < 2 || answer->failure == -ETIMEDOUT ||
+        (answer->failure == 0 && answer->status != 503 && answer->status != 401))
         return false;
     round->tried |= 1U << server->current;
     leader = answer->failure == 0 ? named(server, answer) : n;

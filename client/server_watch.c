@@ -18,6 +18,13 @@ void server_watch_call(struct server_watch *watch, unsigned n, unsigned current)
     watch->named = 0;
 }
 
+void server_watch_answered(struct server_watch *watch, bool is_stranger)
+{
+    watch->strangers &= ~bit(watch->current);
+    if (is_stranger)
+        watch->strangers |= bit(watch->current);
+}
+
 uint32_t server_watch_due(struct server_watch *watch, uint64_t *ret_next_us)
 {
     uint32_t all = bit(watch->n) - 1, due;
@@ -49,7 +56,7 @@ struct server_step server_watch_heard(struct server_watch *watch, unsigned at,
     struct server_step step = { 0 };
 
     watch->looking &= ~bit(at);
-    if (word == NULL)
+    if (word == NULL || (watch->strangers & bit(at)) != 0)
         return step;
     if (!word->leads) {
         if (word->named < watch->n && word->named != watch->current)

@@ -16,12 +16,13 @@
 #define WATCH_AGAIN_US UINT64_C(2000000) /* between looks once each was looked at: a long poll */
 
 struct server_watch {
-    unsigned n;                 /* addresses */
-    unsigned current;           /* where the call is */
-    unsigned turn;              /* how often looks were due since it began there */
-    uint32_t looking;           /* a bit for each look under way */
-    uint32_t named;             /* a bit for each that another one named since looks were due */
-    uint32_t led;               /* a bit for each that said that it leads, in an earlier call too */
+    unsigned n;         /* addresses */
+    unsigned current;   /* where the call is */
+    unsigned turn;      /* how often looks were due since it began there */
+    uint32_t looking;   /* a bit for each look under way */
+    uint32_t named;     /* a bit for each that another one named since looks were due */
+    uint32_t led;       /* a bit for each that said that it leads, in an earlier call too */
+    uint32_t strangers; /* a bit for each that did not know the token when it was asked last */
     uint64_t term[SERVERS_MAX]; /* that it said then; 0: it has none */
     uint64_t highest;           /* of all of them */
 };
@@ -43,6 +44,10 @@ struct server_step {
 /* server_watch_call - a call begins at this one, or moves there; no look is under way. All
  * knowledge of the schedulers stays. */
 void server_watch_call(struct server_watch *watch, unsigned n, unsigned current);
+
+/* server_watch_answered - the call was, where it is; is_stranger: that one does not know the token,
+ * as one of another cluster. No call moves there until it answers otherwise. */
+void server_watch_answered(struct server_watch *watch, bool is_stranger);
 
 /* server_watch_due - the time has come; a bit for each look that begins now. *ret_next_us: until
  * they are due again */

@@ -51,7 +51,8 @@ struct http_call {
     void *sent_userdata;
     uint64_t timeout_us;       /* 0 = 30 s */
     uint64_t stall_timeout_us; /* given up when nothing comes for so long; 0 = never */
-    FILE *save; /* the body of a success goes there and not into the answer; borrowed */
+    FILE *save;    /* the body of a success goes there and not into the answer; borrowed */
+    size_t *saved; /* so many bytes of it went there, more and more; NULL: not counted. Borrowed */
 };
 
 void http_answer_clear(struct http_answer *answer);

@@ -24,8 +24,11 @@ size_t http_exchange_take(char *data, size_t one, size_t size, void *userdata)
     struct http_exchange *exchange = userdata;
 
     (void)one;
-    if (exchange->save != NULL && is_success(exchange))
+    if (exchange->save != NULL && is_success(exchange)) {
+        if (exchange->saved != NULL)
+            *exchange->saved += size;
         return fwrite(data, 1, size, exchange->save);
+    }
     if (size > HTTP_ANSWER_MAX_BYTES - exchange->body_size) {
         exchange->too_large = true;
         return 0;
@@ -181,7 +184,8 @@ int http_exchange_init(struct http_exchange *exchange, const struct http_base *b
                                         .send = call->send,
                                         .on_sent = call->on_sent,
                                         .sent_userdata = call->sent_userdata,
-                                        .save = call->save };
+                                        .save = call->save,
+                                        .saved = call->saved };
     if (r == 0 && call->send != NULL)
         r = file_size(call->send, &size, error);
     else if (r == 0)

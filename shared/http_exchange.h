@@ -23,7 +23,8 @@ struct http_exchange {
     FILE *send;                   /* borrowed; what goes as the body, or NULL */
     void (*on_sent)(void *userdata, uint64_t bytes);
     void *sent_userdata;
-    FILE *save; /* borrowed; where a success goes instead, or NULL */
+    FILE *save;    /* borrowed; where a success goes instead, or NULL */
+    size_t *saved; /* borrowed; counts it, or NULL */
     size_t body_size;
     size_t body_room;
     bool too_large;

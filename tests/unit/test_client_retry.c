@@ -34,6 +34,7 @@
 #define TOO_MANY                                                                                   \
     "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n"                    \
     "Connection: close\r\n\r\n"
+#define STRANGER "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 #define HALF "HTTP/1.1 201 Created\r\nContent-Type: appl"
 #define BROKEN "" /* the connection ends without a word */
 #define HEALTH(size, words)                                                                        \
@@ -615,6 +616,33 @@ TEST(test_standby_beside_one_that_is_gone_is_waited_for)
         server_clear(&server);
         end(&standby, keys, sizeof keys);
         assert_string_equal(keys, "-\n-\n");
+        (void)remove_state(home);
+    }
+}
+
+/* Of a port that speaks TLS nothing comes, and another cluster does not know the token. */
+TEST(test_download_of_which_nothing_is_out_goes_on_elsewhere)
+{
+    static const char *const steps[][2] = { { BROKEN, NULL }, { STRANGER, NULL }, { LEADS, NULL } };
+
+    for (size_t i = 0; i < 2; i++) {
+        char home[] = "/tmp/edl-several-XXXXXX", keys[2048];
+        struct http_call call = { .method = "GET", .path = "/backup", .save = tmpfile() };
+        struct http_answer answer = { 0 };
+        struct script first, leader;
+        struct server server;
+
+        assert_non_null(mkdtemp(home));
+        begin(&first, steps[i], false);
+        begin(&leader, steps[2], false);
+        server = client_of(home, (const char *[]){ first.server.base, leader.server.base }, 2);
+        assert_int_equal(server_call(&server, &call, &answer), STATUS_OK);
+        assert_int_equal(ftell(call.save), 40);
+        (void)fclose(call.save);
+        http_answer_clear(&answer);
+        server_clear(&server);
+        end(&first, keys, sizeof keys);
+        end(&leader, keys, sizeof keys);
         (void)remove_state(home);
     }
 }

@@ -145,3 +145,20 @@ TEST(test_who_is_named_is_looked_at_once_in_a_turn)
     step = server_watch_heard(&watch, 2, &names_3);
     assert_int_equal(step.looks, 1U << 3);
 }
+
+/* Another cluster's scheduler leads as well: a call that it refused would come back for ever. */
+TEST(test_who_does_not_know_the_token_is_not_moved_to_again)
+{
+    struct server_watch watch = watch_of(2, 0);
+    const struct server_word alone = leads(0);
+
+    assert_moves(&watch, 1, 0);
+    server_watch_call(&watch, 2, 1);
+    server_watch_answered(&watch, true);
+    server_watch_call(&watch, 2, 0);
+    assert_stays(&watch, 1, &alone);
+    server_watch_call(&watch, 2, 1); /* a round comes by, and it knows the token now */
+    server_watch_answered(&watch, false);
+    server_watch_call(&watch, 2, 0);
+    assert_moves(&watch, 1, 0);
+}
