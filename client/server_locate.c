@@ -120,7 +120,7 @@ static int complete(const struct sources *sources, struct server *server, struct
     const char *dev_token = dev_text(sources->dev, "token_file");
     const char *dev_env = dev_text(sources->dev, "virtual_env");
 
-    if (dev_base != NULL && streq(server->base, dev_base)) {
+    if (dev_base != NULL && server->servers.n < 2 && streq(server->base, dev_base)) {
         if (dev_env != NULL && *dev_env != '\0')
             server->virtual_env = xstrdup(dev_env);
         return server->token == NULL && dev_token != NULL

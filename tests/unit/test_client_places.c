@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/dev_file.h"
 #include "client/dev_state.h"
 #include "client/login.h"
 #include "client/options.h"
@@ -145,6 +146,27 @@ TEST(test_the_nearest_server_is_meant_and_a_token_stays_with_its_own)
     assert_located(root, &none, "http://127.0.0.1:9", "", "");
     assert_int_equal(unsetenv("EDL_SERVER"), 0);
     assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
+    assert_int_equal(dev_state_remove_tree(root), 0);
+}
+
+/* What is given beside its address is of others. */
+TEST(test_the_token_of_edl_dev_goes_to_its_address_alone)
+{
+    struct common_options given = { .server = "http://127.0.0.1:9" };
+    _cleanup_free_ char *root = make_machine();
+    _cleanup_free_ char *token = text_format("%s/token", root);
+    json_t *document =
+        json_pack("{s:s,s:s,s:i}", "server", given.server, "token_file", token, "pid", 1);
+    int lock_fd = -1;
+
+    write_file(root, "token", "secret\n");
+    assert_int_equal(dev_file_claim(&lock_fd, NULL), 0);
+    assert_int_equal(dev_file_write(document, NULL), 0);
+    assert_located(root, &given, "http://127.0.0.1:9", "secret", "");
+    given.server = "http://127.0.0.1:9,http://127.0.0.1:8";
+    assert_located(root, &given, "http://127.0.0.1:9", "", "");
+    json_decref(document);
+    (void)safe_close(lock_fd);
     assert_int_equal(dev_state_remove_tree(root), 0);
 }
 
