@@ -580,6 +580,8 @@ void faulty_install(uint64_t seed)
 {
     sqlite3_mem_methods failing;
 
+    if (disk.real != NULL) /* of a test that failed */
+        faulty_remove();
     memset(&disk, 0, sizeof disk);
     disk.random = seed * 2 + 1;
     (void)sqlite3_shutdown();
@@ -612,5 +614,5 @@ void faulty_remove(void)
     configure(&disk.memory);
     for (size_t i = 0; i < disk.n_files; i++)
         free_file(disk.files[i]);
-    disk.n_files = disk.n_names = 0;
+    memset(&disk, 0, sizeof disk);
 }
