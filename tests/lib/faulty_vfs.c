@@ -475,6 +475,33 @@ static struct name *find(const char *text)
     return name;
 }
 
+static struct disk_file *make_file(struct name *name)
+{
+    if (disk.n_files == FILES_MAX)
+        abort();
+    name->seen = disk.files[disk.n_files++] = xcalloc(1, sizeof *name->seen);
+    return name->seen;
+}
+
+void *faulty_content(const char *name, size_t *ret_size)
+{
+    struct image copy = { 0 };
+
+    (void)image_copy(&copy, &find(name)->seen->seen);
+    *ret_size = copy.size;
+    return copy.data;
+}
+
+void faulty_add(const char *name, const void *content, size_t size)
+{
+    struct disk_file *file = make_file(find(name));
+
+    add_op(file, OP_WRITE, 0, content, size);
+    (void)image_copy(&file->platter, &file->seen);
+    forget_ops(file);
+    sync_folder();
+}
+
 static int do_open(sqlite3_vfs *vfs, const char *text, sqlite3_file *base, int flags, int *ret)
 {
     const int journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL;
@@ -488,11 +515,8 @@ static int do_open(sqlite3_vfs *vfs, const char *text, sqlite3_file *base, int f
     base->pMethods = NULL;
     if (disk.off || (name->seen == NULL && (flags & SQLITE_OPEN_CREATE) == 0))
         return SQLITE_CANTOPEN;
-    if (name->seen == NULL) {
-        if (disk.n_files == FILES_MAX)
-            abort();
-        name->seen = disk.files[disk.n_files++] = xcalloc(1, sizeof *name->seen);
-    }
+    if (name->seen == NULL)
+        (void)make_file(name);
     handle->file = name->seen;
     handle->life = disk.life;
     handle->names = (flags & SQLITE_OPEN_CREATE) != 0 && (flags & journals) != 0;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum fault {
@@ -36,6 +37,11 @@ enum survival {
  * SQLite in the program, or after faulty_remove. */
 void faulty_install(uint64_t seed);
 void faulty_remove(void);
+
+/* faulty_content - of the file of that name, as it is seen: the caller's to free. faulty_add - a
+ * file of this content, as it lies on the platter: so that what takes long to make is made once. */
+void *faulty_content(const char *name, size_t *ret_size);
+void faulty_add(const char *name, const void *content, size_t size);
 
 /* faulty_calls - calls so far that this fault could strike: writes, syncs, truncations and removals
  * for FAULT_POWER, writes for FAULT_WRITE, and so on */
