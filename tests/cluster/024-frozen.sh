@@ -28,17 +28,7 @@ began_s=$(uptime_s)
 
 machine_boot $nodes
 mkdir -p "$machines/shared/counts"
-cat >"$machines/shared/count" <<'END'
-#!/usr/bin/perl
-# says that it acts: its incarnation, its pid, a number that rises, and when
-open my $to, ">>", "/shared/counts/$ARGV[0]" or die;
-$to->autoflush(1);
-for (my $n = 1;; $n++) {
-    open my $uptime, "<", "/proc/uptime" or die;
-    print $to "$ENV{EDL_INCARNATION} $$ $n ", (split " ", <$uptime>)[0], "\n";
-    select undef, undef, undef, 0.1;
-}
-END
+cp "$EDL_SOURCE_DIR/tests/lib/count.pl" "$machines/shared/count"
 "$EDL_BUILD_DIR/edl" corpus build --out "$machines/shared/corpus" --synthetic 60 --samples 40000 --chunk-records 250 >/dev/null || fail 'there is no corpus'
 chmod -R a+rwX "$machines/shared"
 chmod a+x "$machines/shared/count"
@@ -76,7 +66,7 @@ counter() { # NAME LABEL FAULT-TOLERANT
     : >"$machines/shared/counts/$1"
     chmod a+rw "$machines/shared/counts/$1"
     submit <<END
-{"name": "$1", "fault_tolerant": $3, "roles": [{"role": "worker", "command": ["/shared/count", "$1"], "cpu": "50m", "memory": "32Mi", "node-selector": {"$2": "yes"}}]}
+{"name": "$1", "fault_tolerant": $3, "roles": [{"role": "worker", "command": ["/shared/count", "/shared/counts/$1"], "cpu": "50m", "memory": "32Mi", "node-selector": {"$2": "yes"}}]}
 END
 }
 for name in $nodes; do counter "on-$name" "for-$name" false; done

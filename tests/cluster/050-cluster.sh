@@ -61,17 +61,7 @@ setup() { # NAME
     on "$1" sh -ec 'mkdir -p /etc/edl/agent.conf.d /etc/edl/scheduler.conf.d
         printf "no-foreign: true\ncpu: 2\ncpu-quota: true\nlabel: [%s]\n" "$1" >/etc/edl/agent.conf.d/own.conf
         [ "$2" != s ] || printf "lease: %ss\nname: [10.77.0.11]\n" "$3" >/etc/edl/scheduler.conf.d/own.conf
-        cat >/usr/local/bin/count' sh "${label%, }" "$1" $lease_s <<'END'
-#!/usr/bin/perl
-# says that it acts: its incarnation, its pid, a number that rises, and when
-open my $to, ">>", "$ENV{EDL_OUTPUT_DIR}/$ENV{EDL_ROLE}.$ENV{EDL_INDEX}" or die;
-$to->autoflush(1);
-for (my $n = 1;; $n++) {
-    open my $uptime, "<", "/proc/uptime" or die;
-    print $to "$ENV{EDL_INCARNATION} $$ $n ", (split " ", <$uptime>)[0], "\n";
-    select undef, undef, undef, 0.2;
-}
-END
+        cat >/usr/local/bin/count' sh "${label%, }" "$1" $lease_s <"$EDL_SOURCE_DIR/tests/lib/count.pl"
     on "$1" chmod +x /usr/local/bin/count
 }
 apt_source() { # NAME FILE

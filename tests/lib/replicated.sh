@@ -68,17 +68,7 @@ apt_source() { # NAME FILE
 setup() { # NAME
     on "$1" sh -ec 'mkdir -p /etc/edl/agent.conf.d
         printf "no-foreign: true\ncpu: 2\nnode: %s\n" "$1" >/etc/edl/agent.conf.d/own.conf
-        cat >/usr/local/bin/count; chmod +x /usr/local/bin/count' sh "$1" <<'END'
-#!/usr/bin/perl
-# says that it acts: its incarnation, its pid, a number that rises, and when
-open my $to, ">>", "$ENV{EDL_OUTPUT_DIR}/$ENV{EDL_ROLE}.$ENV{EDL_INDEX}" or die;
-$to->autoflush(1);
-for (my $n = 1;; $n++) {
-    open my $uptime, "<", "/proc/uptime" or die;
-    print $to "$ENV{EDL_INCARNATION} $$ $n ", (split " ", <$uptime>)[0], "\n";
-    select undef, undef, undef, 0.2;
-}
-END
+        cat >/usr/local/bin/count; chmod +x /usr/local/bin/count' sh "$1" <"$EDL_SOURCE_DIR/tests/lib/count.pl"
 }
 replicated_boot() {
     local name
