@@ -7,12 +7,12 @@ PATH=$EDL_BUILD_DIR:$PATH
 export HOME=$work
 "$python" "$EDL_SOURCE_DIR/tests/lib/odd_scheduler.py" >"$work/port" &
 trap 'kill %1; rm -rf "$work"' EXIT
-await 30 'the scheduler listens' test -s "$work/port"
+await 120 'the scheduler listens' test -s "$work/port"
 export EDL_SERVER=http://127.0.0.1:$(<"$work/port")
 
 while read -r job status output says; do
     was=0
-    timeout 20 edl exec "$job" -- true </dev/null >"$work/out" 2>"$work/err" || was=$?
+    timeout 120 edl exec "$job" -- true </dev/null >"$work/out" 2>"$work/err" || was=$?
     [ $was = "$status" ] || fail "$job: status $was, and $status was wanted: $(cat "$work/err")"
     case $output in
     out) [ "$(cat "$work/out")" = out ] || fail "$job: it prints $(cat "$work/out")" ;;

@@ -67,7 +67,7 @@ TEST(none_is_made_for_who_may_no_more)
     char ann[65], path[100];
 
     begin(live, ann);
-    end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
+    end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
     live_send_as(live, ann, "GET", "/backup", NULL, NULL, &reply);
     while (live->scheduler->backup == NULL)
         step(live, end_us);
@@ -84,7 +84,7 @@ TEST(none_is_made_for_who_may_no_more)
 /* A reader that is slow: what it got so far; *ret_size what was announced. */
 static size_t read_some(struct live *live, int fd, uint64_t *ret_size)
 {
-    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
     char text[SMALL_BUFFER + 1] = "";
     const char *length, *body;
     size_t n = 0;
@@ -105,7 +105,7 @@ static size_t read_some(struct live *live, int fd, uint64_t *ret_size)
 
 static size_t read_rest(struct live *live, int fd)
 {
-    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
     char piece[65536];
     size_t n = 0;
 

@@ -21,7 +21,7 @@
 #include "tests/unit/test.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)
-#define DEADLINE_MS 60000
+#define DEADLINE_MS 120000
 
 /* ---- the rule ---- */
 

@@ -633,7 +633,7 @@ static void fill(struct live *live)
 
 static void await_room(struct live *live, const struct engine_calls *calls)
 {
-    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 60 * USEC_PER_SEC;
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
 
     live->scheduler->store->engine->calls = calls;
     (void)sd_event_source_set_enabled(live->scheduler->degraded.retry, SD_EVENT_ONESHOT);

@@ -16,7 +16,7 @@ struct told {
 
 static struct told told_at(const struct agent *agent, unsigned i)
 {
-    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 30 * USEC_PER_SEC;
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
     struct told told = { 0 };
 
     while (edl_agent_asked(agent) <= i) { /* it is on its way */
@@ -34,7 +34,7 @@ static struct told told_at(const struct agent *agent, unsigned i)
 /* Steps of 4 samples that compute 3 us and wait 1 us, until the agent was asked so often. */
 static unsigned step_until(struct agent *agent, unsigned n)
 {
-    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 30 * USEC_PER_SEC;
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
     unsigned steps = 0;
 
     for (; edl_agent_asked(agent) < n; steps++) {

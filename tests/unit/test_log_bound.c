@@ -19,7 +19,7 @@
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 
-#define DEADLINE_US (10 * USEC_PER_SEC)
+#define DEADLINE_US (120 * USEC_PER_SEC)
 #define OLD_MAX_BYTES (UINT64_C(256) * 1024)
 #define LOG_BYTES (4 * OLD_MAX_BYTES)
 

@@ -352,7 +352,7 @@ static void step(struct live *live, uint64_t end_us)
 
 static void collect(struct live *live, struct call *call)
 {
-    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
     ssize_t n = -1;
 
     while (n != 0) {
@@ -365,7 +365,7 @@ static void collect(struct live *live, struct call *call)
 
 static void await_waiting(struct live *live, unsigned wanted)
 {
-    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC;
+    uint64_t end_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC;
 
     while (http_server_waiting(live->scheduler->listeners.servers[1]) != wanted)
         step(live, end_us);

@@ -520,7 +520,7 @@ TEST(test_checkpoint_survives_kill)
     struct ps_client *client = client_new(1, 0, 1);
     struct exchange push = { .push = true };
     struct table *table = NULL;
-    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 20 * USEC_PER_SEC, at_first = 0;
+    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 120 * USEC_PER_SEC, at_first = 0;
 
     folder_make(folder, sizeof folder);
     (void)snprintf(path, sizeof path, "%s/checkpoint/pserver-0.ckpt", folder);

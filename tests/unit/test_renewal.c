@@ -13,7 +13,7 @@
 #include "shared/whole_file.h"
 #include "tests/unit/test.h"
 
-#define DEADLINE_US (20 * USEC_PER_SEC)
+#define DEADLINE_US (120 * USEC_PER_SEC)
 
 static char *path_of(const struct live *live, const char *name)
 {

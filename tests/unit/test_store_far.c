@@ -16,7 +16,7 @@
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 
-#define DEADLINE_US (60 * USEC_PER_SEC)
+#define DEADLINE_US (120 * USEC_PER_SEC)
 #define JOB(name_)                                                                                 \
     "{\"metadata\":{\"name\":\"" name_ "\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\","       \
     "\"min-instance\":1,\"max-instance\":1}}}"

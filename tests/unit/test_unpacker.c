@@ -23,7 +23,7 @@
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 120000
 
 struct fixture {
     char root[64];
