@@ -336,10 +336,9 @@ TEST(test_a_new_key_is_not_looked_up)
 /* The news come while it reads, for the n-th time, that there are none. */
 static void hear_news_at(struct live *live, unsigned n)
 {
-    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 30 * USEC_PER_SEC;
     struct reply poll = { 0 }, page = { 0 };
     char path[80];
-    uint64_t rounds;
+    uint64_t rounds, deadline_us;
 
     ask(live, 201, "POST", "/jobs", JOB("one"));
     land(live);
@@ -347,6 +346,7 @@ static void hear_news_at(struct live *live, unsigned n)
     (void)snprintf(path, sizeof path, "/events?wait=30&after=%" PRId64,
                    (int64_t)json_integer_value(json_object_get(page.json, "newest")));
     rounds = live->scheduler->askings.n_rounds;
+    deadline_us = clock_read_us(CLOCK_BOOTTIME) + 30 * USEC_PER_SEC;
     live_send(live, "GET", path, NULL, NULL, &poll);
     while (live->scheduler->askings.n_rounds < rounds + n ||
            live->scheduler->askings.reading == NULL)
