@@ -236,6 +236,29 @@ TEST(test_a_standstill_right_after_a_start_counts_for_nobody)
     world_free(w);
 }
 
+/* One that is heard while nothing can be stored has no longer lease than it would have else, and a
+ * standstill that is told of twice made that of another one longer. */
+TEST(test_leases_of_a_start_stay_in_order)
+{
+    struct world *w = restart();
+    struct node *nodes[2];
+
+    for (unsigned i = 0; i < 2; i++)
+        nodes[i] = cluster_node(w->cluster, w->agents[i].name);
+    pass(w, 10 * USEC_PER_SEC);
+    node_extend_lease(w->cluster, nodes[0], w->now);
+    assert_int_equal(left_us(w, 0), 6250 * USEC_PER_MSEC);
+    pass(w, 2 * USEC_PER_SEC);
+    for (int i = 0; i < 2; i++)
+        cluster_stalled(w->cluster, 2 * USEC_PER_SEC, w->now);
+    pass(w, 1500 * USEC_PER_MSEC);
+    node_extend_lease(w->cluster, nodes[1], w->now);
+    world_check(w);
+    assert_int_equal(left_us(w, 0), 6750 * USEC_PER_MSEC);
+    assert_int_equal(left_us(w, 1), 6750 * USEC_PER_MSEC);
+    world_free(w);
+}
+
 /* leave - in order, for a minute; what is stored is what the next one loads */
 static void leave(struct world *w)
 {

@@ -58,11 +58,13 @@ void node_extend_lease(struct cluster *cluster, struct node *node, struct instan
 
     if (node->lease_prev == NULL || deadline_us <= node->lease_deadline_us)
         return;
-    node->lease_deadline_us = deadline_us;
-    if (node->start_session != 0) { /* the longest of its list now, as of the other one */
+    if (node->start_session != 0) { /* a standstill may have made the last one longer still */
+        node->lease_deadline_us =
+            MAX_OF(deadline_us, cluster->starting->lease_prev->lease_deadline_us);
         DL_DELETE2(cluster->starting, node, lease_prev, lease_next);
         DL_APPEND2(cluster->starting, node, lease_prev, lease_next);
     } else {
+        node->lease_deadline_us = deadline_us;
         DL_DELETE2(cluster->leases, node, lease_prev, lease_next);
         DL_APPEND2(cluster->leases, node, lease_prev, lease_next);
     }
