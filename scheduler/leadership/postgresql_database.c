@@ -37,6 +37,11 @@ static int open_writer(const char *url, const struct shared_self *self, struct s
     return r;
 }
 
+static int open_reader(const char *url, struct engine **ret, struct edl_error *error)
+{
+    return postgresql_open_reader(url, 0, ret, error);
+}
+
 /* ahead - of this machine's clock, which was read before and behind that of the database */
 static int64_t ahead(uint64_t before_us, uint64_t there_us, uint64_t behind_us)
 {
@@ -134,7 +139,7 @@ const struct shared_database postgresql_database = {
     .lead = lead,
     .loaded = postgresql_loaded,
     .warnings = postgresql_warnings,
-    .open_reader = postgresql_open_reader,
+    .open_reader = open_reader,
     .open_bytes = postgresql_open_bytes,
     .look = look,
 };

@@ -28,6 +28,7 @@ typedef int (*reader_open_fn)(const struct reader_source *source,
 struct reader_source {
     reader_open_fn open;
     char where[READER_WHERE_MAX]; /* the path of a file, or an address */
+    uint64_t least_term;          /* of several servers, one of an earlier term is not asked */
     bool anew; /* a connection sees one state of all, so each round of reads opens one; else
                   begin and commit (engine.h) are around the statements that belong together */
 };

@@ -39,7 +39,7 @@ static inline struct postgresql_engine *postgresql_test_connect(const char *url)
     int r = -ENOTCONN;
 
     for (int i = 0; r == -ENOTCONN && i < POSTGRESQL_TEST_TRIES; i++)
-        r = postgresql_connect(url, &engine, &error);
+        r = postgresql_connect(url, 0, &engine, &error);
     if (r < 0)
         fail_msg("%s", error.text);
     return engine;

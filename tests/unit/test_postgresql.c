@@ -473,7 +473,7 @@ TEST(test_a_reader_sees_one_state)
     NEED_SERVER();
     postgresql_test_begin(url);
     store = open_it(url);
-    assert_int_equal(postgresql_open_reader(url, &reader, &error), 0);
+    assert_int_equal(postgresql_open_reader(url, 0, &reader, &error), 0);
     assert_int_equal(reader->calls->begin(reader), 0);
     assert_int_equal(engine_number(reader, "SELECT count(*) FROM job_series"), 0);
     run_in(store, "INSERT INTO job_series VALUES (1, '', '', 0, '')");

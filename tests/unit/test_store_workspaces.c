@@ -134,8 +134,9 @@ TEST(test_a_scheduler_of_another_term_names_and_removes_nothing)
     begin(&rows);
     put(&rows, "1.0", 0, "abc");
     assert_int_equal(name(&rows, "1.0", 3), 0);
-    (void)engine_close(rows.engine);
-    rows.engine = open_bytes(&rows, rows.term + 1);
+    assert_int_equal(engine_number(rows.engine, "UPDATE leader SET term = term + 1 WHERE id = 1"
+                                                " RETURNING 1"),
+                     1);
     put(&rows, "0.1", 0, "abc");
     assert_int_equal(store_workspace_remove(rows.engine, SHA, &rows.error), -ESTALE);
     assert_int_equal(store_workspace_own(rows.engine, SHA, "", &rows.error), -ESTALE);
@@ -144,5 +145,18 @@ TEST(test_a_scheduler_of_another_term_names_and_removes_nothing)
     assert_int_equal(engine_number(rows.engine, "SELECT count(*) FROM workspace WHERE owners ="
                                                 " E'ann\\n'"),
                      1);
+    end(&rows);
+}
+
+TEST(test_a_server_of_an_earlier_term_is_passed_over)
+{
+    struct engine *engine = NULL;
+    struct rows rows;
+
+    begin(&rows);
+    assert_int_equal(postgresql_open_bytes(rows.url, rows.term + 1, &engine, &rows.error),
+                     -ENOTCONN);
+    assert_non_null(strstr(rows.error.text, "it has rows of term 1, and term 2 is that of another"
+                                            " server"));
     end(&rows);
 }

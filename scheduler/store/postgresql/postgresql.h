@@ -33,9 +33,11 @@ struct store;
 /* postgresql_open - a store that writes. Its hosts are tried one after the other, each for a
  * second. Then the settings of the server are checked and the schema is made, or brought forward.
  * postgresql_open_reader - a connection for reading: each statement is a transaction of its own;
- * those between begin and commit see one state. The schema must be the newest (-EINVAL) */
+ * those between begin and commit see one state. The schema must be the newest (-EINVAL). A server
+ * whose leader has an earlier term than least_term is passed over */
 int postgresql_open(const char *url, struct store **ret, struct edl_error *error);
-int postgresql_open_reader(const char *url, struct engine **ret, struct edl_error *error);
+int postgresql_open_reader(const char *url, uint64_t least_term, struct engine **ret,
+                           struct edl_error *error);
 
 /* postgresql_open_bytes - a connection that writes beside the store's, large rows. Each of its
  * transactions fails in another term; a statement outside of one does not look at it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* postgresql_connect.c - a connection to the first host of a URL that takes writes
+/* postgresql_connect.c - a connection to the host of a URL that takes writes
  *
  * libpq itself tries several hosts one after the other, but with no limit of time for one that
  * accepts a connection and says nothing: a frozen machine. So each host is a connection of its own
@@ -33,6 +33,8 @@
     "does PostgreSQL run there, and listen at this address? The URL is store in scheduler.conf"
 #define TLS_REMEDY "look at sslmode and sslrootcert in the URL of the store"
 #define OLD_REMEDY "the store needs PostgreSQL 14 or newer"
+#define FORMER_REMEDY                                                                              \
+    "stop that server and make it a copy of the one that takes its place (docs/replicated.md)"
 
 /* Told to libpq beside the URL's own words, which win. */
 static const struct {
@@ -400,6 +402,47 @@ static void name_place(struct postgresql_engine *postgresql, const PGconn *conne
     postgresql->where = xstrdup(where);
 }
 
+/* How far the leaders of a server have come. */
+struct age {
+    uint64_t term, turn;
+};
+
+/* read_age - all 0: nobody has led there */
+static int read_age(struct postgresql_engine *postgresql, struct age *ret)
+{
+    PGresult *result = NULL;
+    bool has_leader;
+    int r = postgresql_plain(postgresql, "SELECT to_regclass('leader') IS NOT NULL", &result);
+
+    *ret = (struct age){ 0 };
+    has_leader = r == 0 && streq(libpq.PQgetvalue(result, 0, 0), "t");
+    libpq.PQclear(result);
+    result = NULL;
+    if (has_leader)
+        r = postgresql_plain(postgresql, "SELECT term, turn FROM leader WHERE id = 1", &result);
+    if (has_leader && r == 0 && libpq.PQntuples(result) == 1) {
+        ret->term = strtoull(libpq.PQgetvalue(result, 0, 0), NULL, 10);
+        ret->turn = strtoull(libpq.PQgetvalue(result, 0, 1), NULL, 10);
+    }
+    libpq.PQclear(result);
+    return r;
+}
+
+static bool is_older(const struct age *age, const struct age *than)
+{
+    return age->term != than->term ? age->term < than->term : age->turn < than->turn;
+}
+
+static int fail_older(struct postgresql_engine *postgresql, const struct age *age,
+                      const struct age *than)
+{
+    (void)postgresql_fail(postgresql, -ENOTCONN,
+                          "it has rows of term %llu, and term %llu is that of another server",
+                          (unsigned long long)age->term, (unsigned long long)than->term);
+    postgresql->kept.remedy = FORMER_REMEDY;
+    return -ENOTCONN;
+}
+
 static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption *options,
                     size_t host, size_t n_hosts)
 {
@@ -436,18 +479,52 @@ static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption
     return postgresql_plain(postgresql, session_settings, NULL);
 }
 
-/* try_hosts - of all errors the one of a host that answered is told, if there is one */
-static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOption *options)
+/* The newest server that takes writes, while others are tried. */
+struct newest {
+    PGconn *connection; /* owned; NULL: there is none yet */
+    char *where;        /* owned */
+    struct age age;
+};
+
+/* keep_newest - the connection is newest's, or closed */
+static void keep_newest(struct postgresql_engine *postgresql, const struct age *age,
+                        struct newest *newest)
+{
+    if (newest->connection != NULL && !is_older(&newest->age, age)) {
+        libpq.PQfinish(TAKE_PTR(postgresql->connection));
+        return;
+    }
+    if (newest->connection != NULL)
+        libpq.PQfinish(newest->connection);
+    free(newest->where);
+    *newest =
+        (struct newest){ TAKE_PTR(postgresql->connection), TAKE_PTR(postgresql->where), *age };
+}
+
+/* try_hosts - of all errors the one of a host that answered is told, if there is one.
+ * A former primary that is started again takes writes, and has the rows of then. So of several that
+ * do the one counts where a leader was last. */
+static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOption *options,
+                     uint64_t least_term)
 {
     size_t n = MAX_OF(n_parts(option(options, "host")), n_parts(option(options, "hostaddr")));
+    const struct age least = { .term = least_term };
+    struct newest newest = { 0 };
     struct kept_error kept = { 0 };
     _cleanup_free_ char *where = NULL;
-    int r = -ENOTCONN;
 
-    for (size_t i = 0; i < n; i++) {
-        r = try_host(postgresql, options, i, n);
-        if (r == 0)
-            return 0;
+    for (size_t i = 0; i < n && (newest.connection == NULL || least_term == 0); i++) {
+        struct age age = { 0 };
+        int r = try_host(postgresql, options, i, n);
+
+        if (r == 0 && (n > 1 || least_term > 0))
+            r = read_age(postgresql, &age);
+        if (r == 0 && is_older(&age, &least))
+            r = fail_older(postgresql, &age, &least);
+        if (r == 0) {
+            keep_newest(postgresql, &age, &newest);
+            continue;
+        }
         if (i == 0 || (kept.code == -ENOTCONN && r != -ENOTCONN)) {
             kept = postgresql->kept;
             free(where);
@@ -457,12 +534,15 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
             (void)postgresql_lose(postgresql, "another host is tried");
     }
     postgresql->kept = kept;
+    postgresql->has_ended = postgresql->uncertain = false;
+    postgresql->connection = newest.connection;
     free(postgresql->where);
-    postgresql->where = TAKE_PTR(where);
-    return kept.code;
+    postgresql->where = newest.connection != NULL ? newest.where : TAKE_PTR(where);
+    return newest.connection != NULL ? 0 : kept.code;
 }
 
-int postgresql_connect(const char *url, struct postgresql_engine **ret, struct edl_error *error)
+int postgresql_connect(const char *url, uint64_t least_term, struct postgresql_engine **ret,
+                       struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
     PQconninfoOption *options;
@@ -486,7 +566,7 @@ int postgresql_connect(const char *url, struct postgresql_engine **ret, struct e
     postgresql = xcalloc(1, sizeof *postgresql);
     postgresql->engine.calls = &postgresql_calls;
     postgresql->answer_limit_us = ANSWER_LIMIT_US;
-    r = try_hosts(postgresql, options);
+    r = try_hosts(postgresql, options, least_term);
     libpq.PQconninfoFree(options);
     if (r == 0) {
         *ret = postgresql;

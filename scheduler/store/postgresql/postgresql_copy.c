@@ -353,7 +353,7 @@ static int open_place(const char *url, bool alone, struct copy_place **ret, stru
 {
     struct postgresql_engine *postgresql;
     struct postgresql_place *own;
-    int r = postgresql_connect(url, &postgresql, error);
+    int r = postgresql_connect(url, 0, &postgresql, error);
 
     if (r < 0)
         return r;

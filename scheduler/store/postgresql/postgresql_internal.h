@@ -118,9 +118,11 @@ char *postgresql_whole_text(const char *text);
 
 /* --- a connection: postgresql_connect.c --- */
 
-/* postgresql_connect - to the first host of the URL that answers and takes writes; a plain
- * connection, not a pipeline yet */
-int postgresql_connect(const char *url, struct postgresql_engine **ret, struct edl_error *error);
+/* postgresql_connect - to a host of the URL that takes writes: the one where a leader was last;
+ * with least_term the first one where a leader had this term or a later one. A plain connection,
+ * not a pipeline yet */
+int postgresql_connect(const char *url, uint64_t least_term, struct postgresql_engine **ret,
+                       struct edl_error *error);
 
 /* postgresql_wait - until the connection has a result (NULL: the end of a command's); deadline_us:
  * CLOCK_MONOTONIC, 0: as long as bytes come. Negative: it was lost */

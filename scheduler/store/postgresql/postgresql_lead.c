@@ -143,6 +143,7 @@ int postgresql_lead(struct store *store, const char *name, const char *address, 
         return postgresql_told(postgresql, "waiting to lead", error);
     store_forget_sums(store); /* another leader may have written since they were read */
     postgresql->term = term;
+    store->readers.least_term = term;
     *ret_term = term;
     return 0;
 }

@@ -164,14 +164,14 @@ static int open_source(const struct reader_source *source, const struct reader_p
                        struct engine **ret, struct edl_error *error)
 {
     (void)patience;
-    return postgresql_open_reader(source->where, ret, error);
+    return postgresql_open_reader(source->where, source->least_term, ret, error);
 }
 
 int postgresql_open(const char *url, struct store **ret, struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
     struct store *store;
-    int r = postgresql_connect(url, &postgresql, error);
+    int r = postgresql_connect(url, 0, &postgresql, error);
 
     if (r < 0)
         return r;
@@ -199,10 +199,11 @@ int postgresql_open(const char *url, struct store **ret, struct edl_error *error
     return r;
 }
 
-int postgresql_open_reader(const char *url, struct engine **ret, struct edl_error *error)
+int postgresql_open_reader(const char *url, uint64_t least_term, struct engine **ret,
+                           struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
-    int r = postgresql_connect(url, &postgresql, error);
+    int r = postgresql_connect(url, least_term, &postgresql, error);
 
     if (r < 0)
         return r;
@@ -225,7 +226,7 @@ int postgresql_open_bytes(const char *url, uint64_t term, struct engine **ret,
                           struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
-    int r = postgresql_connect(url, &postgresql, error);
+    int r = postgresql_connect(url, term, &postgresql, error);
 
     if (r < 0)
         return r;
