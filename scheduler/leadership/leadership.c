@@ -214,6 +214,16 @@ bool leadership_hear(struct scheduler *scheduler, struct http_request *request, 
 
 /* --- answers --- */
 
+/* is_for_all - an address without TLS is of its own machine alone. On another one anybody may
+ * answer at it, and a node or a person would show a credential there */
+static bool is_for_all(const struct leadership *leadership, const char *address)
+{
+    static const char tls[] = "https://";
+    bool needs_tls = strncmp(leadership->self.address, tls, strlen(tls)) == 0;
+
+    return address[0] != '\0' && (!needs_tls || strncmp(address, tls, strlen(tls)) == 0);
+}
+
 json_t *leadership_add(const struct scheduler *scheduler, json_t *object)
 {
     const struct leadership *leadership = &scheduler->leadership;
@@ -226,7 +236,7 @@ json_t *leadership_add(const struct scheduler *scheduler, json_t *object)
     if (leadership->self.address[0] != '\0')
         (void)json_array_append_new(servers, json_string(leadership->self.address));
     for (size_t i = 0; i < leadership->n_others; i++)
-        if (leadership->others[i].address[0] != '\0')
+        if (is_for_all(leadership, leadership->others[i].address))
             (void)json_array_append_new(servers, json_string(leadership->others[i].address));
     (void)json_object_set_new(object, "servers", servers);
     return object;

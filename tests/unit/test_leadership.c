@@ -128,11 +128,15 @@ TEST(test_a_standby_names_the_leader)
 TEST(test_a_leader_tells_its_term_and_all_addresses)
 {
     struct live *live = *state;
+    struct leadership *leadership = &live->scheduler->leadership;
     struct reply reply = { 0 };
     char *credential;
     json_t *servers;
 
     play(live, ROLE_LEADER, 8);
+    (void)snprintf(leadership->self.address, SCHEDULER_ADDRESS_MAX, "https://n1.example:7010");
+    leadership->others[1] = (struct scheduler_peer){ "n3", "http://127.0.0.1:7010", 0 };
+    leadership->n_others = 2; /* one of them for its own machine alone */
     allow(live);
     join(live, &reply);
     credential = strdup(json_string_value(json_object_get(reply.json, "credential")));
