@@ -244,6 +244,13 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
     watch_renew(leadership->watch);
 }
 
+/* passes - it says nothing of the state. -ETIMEDOUT: a person, or a program that watches the
+ * database, ended the statement */
+static bool passes(int code)
+{
+    return code == -ENOTCONN || code == -ESTALE || code == -EAGAIN || code == -ETIMEDOUT;
+}
+
 /* A state that cannot be read is no reason to be tried for ever: it is as it is. */
 static void on_leads(const struct lead *lead, void *userdata)
 {
@@ -258,7 +265,7 @@ static void on_leads(const struct lead *lead, void *userdata)
         return;
     }
     (void)store_free(lead->store);
-    if (r == -ENOTCONN || r == -ESTALE || r == -EAGAIN) {
+    if (passes(r)) {
         log_warning("term %" PRIu64 " ended while the state was loaded: %s", lead->term,
                     error.text);
         candidate_start(scheduler->leadership.candidate);
@@ -370,8 +377,7 @@ bool leadership_outlives(const struct scheduler *scheduler, int code)
 
 bool leadership_ends_at(const struct scheduler *scheduler, int code)
 {
-    return scheduler->leadership.role != ROLE_ALONE &&
-           (code == -ENOTCONN || code == -ESTALE || degraded_survives(code));
+    return scheduler->leadership.role != ROLE_ALONE && (passes(code) || degraded_survives(code));
 }
 
 static int on_ending(sd_event_source *source, void *userdata)

@@ -410,6 +410,8 @@ TEST(test_a_full_disk_is_no_excuse_for_an_unknown_fate)
         { -ENOTCONN, ROLE_LEADER, false, false, true },
         { -ESTALE, ROLE_LEADER, false, false, true },
         { -EAGAIN, ROLE_LEADER, false, false, true },
+        { -ETIMEDOUT, ROLE_LEADER, false, false, true },
+        { -ETIMEDOUT, ROLE_ALONE, false, false, false },
         { EDL_ECORRUPT, ROLE_LEADER, false, false, false },
     };
     struct live *live = *state;
