@@ -57,6 +57,7 @@ static const struct {
 static const char session_settings[] =
     "SET client_encoding = 'UTF8'; SET synchronous_commit = on; SET plan_cache_mode ="
     " force_generic_plan; SET jit = off; SET DateStyle = 'ISO'; SET bytea_output = 'hex';"
+    " SET array_nulls = on; SET extra_float_digits = 1; SET temp_tablespaces = '';"
     " SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed';"
     " SET statement_timeout = 0; SET lock_timeout = 0; SET idle_session_timeout = 0;"
     " SET idle_in_transaction_session_timeout = 0; SET client_connection_check_interval = 500;"
