@@ -21,6 +21,7 @@
 
 #include "scheduler/api/forecast.h"
 #include "scheduler/accounts/auth.h"
+#include "scheduler/calls/event_stream.h"
 #include "scheduler/core/events/lease.h"
 #include "scheduler/leadership/copy_wait.h"
 #include "scheduler/scheduler.h"
@@ -249,6 +250,7 @@ void degraded_begin_away(struct scheduler *scheduler, const struct edl_error *wh
     (void)sd_notify(0, "STATUS=Does not lead: waits for the database.");
     (void)sd_event_source_set_enabled(scheduler->timer, SD_EVENT_OFF);
     waiters_refuse_all(scheduler, &error);
+    event_streams_end(scheduler);
 }
 
 void degraded_end(struct scheduler *scheduler)

@@ -203,3 +203,11 @@ void event_streams_wake(struct scheduler *scheduler)
     DL_FOREACH(scheduler->event_streams, stream)
     http_stream_wake(stream->http);
 }
+
+void event_streams_end(struct scheduler *scheduler)
+{
+    struct event_stream *stream;
+
+    DL_FOREACH(scheduler->event_streams, stream)
+    http_stream_end(stream->http);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_rights.c - what each person may not, and the ways round it that are closed */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -224,6 +225,23 @@ TEST(test_who_is_removed_reads_no_more)
     reply_clear(&read);
     reply_clear(&posted);
     reply_clear(&change);
+}
+
+/* What it knows of tokens is of before, and the next leader has the news. */
+TEST(test_who_leads_no_more_lets_nobody_read_on)
+{
+    struct live *live = *state;
+    struct edl_error why = { .code = -ENOTCONN };
+    struct reply stream = { 0 };
+    char ann[65];
+
+    make_user(live, "ann", "user", ann);
+    open_stream(live, ann, &stream);
+    live->scheduler->leadership.role = ROLE_LEADER;
+    leadership_end(live->scheduler, &why);
+    live_wait(live, &stream);
+    assert_int_equal(live->scheduler->n_event_streams, 0);
+    live->scheduler->leadership.role = ROLE_ALONE;
 }
 
 TEST(test_output_is_its_submitters)
