@@ -58,6 +58,14 @@ await 120 'it waits for nothing' grep -q 'waits for no copy any more' "$work/a.l
 get /healthz | lacks 'waits for' || fail 'it tells of a copy that is there'
 edl_at a ps --all | grep -c meanwhile | grep -qx 1 || fail "it is not stored once: $(edl_at a ps --all)"
 
+# a role that may log in no more: connections that stand go on, and who wants a new one is told to come again, and is not refused
+postgresql_sql p postgres "ALTER ROLE edl NOLOGIN" >/dev/null
+status=$(curl -sS --max-time 20 -o "$work/answer" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" \
+    "http://$(cat "$work/port-a")/history/allocation")
+[ "$status" = 503 ] || fail "$status: $(cat "$work/answer")"
+grep -q 'not permitted to log in.*pg_hba.conf' "$work/answer" || fail "$(cat "$work/answer")"
+postgresql_sql p postgres "ALTER ROLE edl LOGIN" >/dev/null
+
 # the copy takes its place, while a look of the standby at the one that stands still waits for its answer
 scheduler b 'standby of a (term 1)'
 postgresql_freeze p

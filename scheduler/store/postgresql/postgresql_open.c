@@ -159,12 +159,21 @@ static int prepare_all(struct store *store, struct edl_error *error)
     return r;
 }
 
+/* is_away - whatever the server says of the scheduler's role is no refusal of the one who asks */
+static int is_away(struct edl_error *error)
+{
+    error->code = -ENOTCONN;
+    return error->code;
+}
+
 /* That server has a limit of time of its own. */
 static int open_source(const struct reader_source *source, const struct reader_patience *patience,
                        struct engine **ret, struct edl_error *error)
 {
     (void)patience;
-    return postgresql_open_reader(source->where, source->least_term, ret, error);
+    return postgresql_open_reader(source->where, source->least_term, ret, error) < 0
+               ? is_away(error)
+               : 0;
 }
 
 int postgresql_open(const char *url, struct store **ret, struct edl_error *error)
@@ -229,7 +238,7 @@ int postgresql_open_bytes(const char *url, uint64_t term, struct engine **ret,
     int r = postgresql_connect(url, term, &postgresql, error);
 
     if (r < 0)
-        return r;
+        return is_away(error);
     r = postgresql_check_newest(postgresql);
     if (r == 0)
         r = postgresql_plain(postgresql, "SET idle_in_transaction_session_timeout = '1500ms'",
