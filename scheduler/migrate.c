@@ -250,13 +250,18 @@ static int copy_in(struct copy_place *from, struct copy_place *to, struct copy_w
     return r;
 }
 
-/* is_this_move - whether the mark is of this very move, which was broken off behind it. A move home
- * that was broken off there has left led = 1: its rows are newer than the file */
-static bool is_this_move(struct copy_place *to, const char *here)
+/* is_this_move - whether the mark is of this very move, which was broken off behind it. One into
+ * another database may have been broken off before. A move home that was broken off there has left
+ * led = 1: its rows are newer than the file */
+static bool is_this_move(const struct scheduler_options *options, struct copy_place *to,
+                         const char *url, const char *here)
 {
-    char moved[COPY_MOVED_MAX];
+    _cleanup_free_ char *where = NULL;
+    char moved[COPY_MOVED_MAX], path[STATE_PATH_MAX];
 
-    return to->calls->number(to, "SELECT led FROM leader") == 0 &&
+    state_path(options, MARK, path);
+    return whole_file_read(path, false, &where, NULL) >= 0 && streq(where, url) &&
+           to->calls->number(to, "SELECT led FROM leader") == 0 &&
            postgresql_copy_moved(to, moved, NULL) == 0 && streq(moved, here);
 }
 
@@ -299,7 +304,7 @@ static int to_postgresql(const struct scheduler_options *options, struct copy_wi
     r = sqlite_copy_source(ret->from, &from, error);
     if (r == 0)
         r = postgresql_copy_target(options->migrate_to, &to, error);
-    if (has_mark(options) && (r < 0 || !is_this_move(to, here)))
+    if (has_mark(options) && (r < 0 || !is_this_move(options, to, ret->to, here)))
         r = say_moved(options, error);
     if (r == 0)
         r = copy_in(from, to, wishes, &archives, ret, error);

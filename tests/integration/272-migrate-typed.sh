@@ -75,6 +75,16 @@ says "another \`edl admin\` copies the state out of the database edl" 'wait for 
 end_move
 [ "$(sqlite3 -readonly "$state/edl.db" 'SELECT name FROM job')" = one ] || fail 'the job is not there'
 
+# broken off behind its commit, and then moved to another database: the first one takes no file of the past
+there=$(postgresql_url a other)
+moved --to "$there" --state-dir "$state"
+rm "$state/moved"
+postgresql_sql a other "UPDATE leader SET moved_wall_us = 1, moved_to = 'sqlite:$state on $(uname -n)'" >/dev/null
+moved --to "$url" --state-dir "$state"
+refused "is in $url" "go back: edl admin migrate --to sqlite:$state" --to "$there" --state-dir "$state"
+[ "$(postgresql_sql a other 'SELECT moved_wall_us FROM leader')" = 1 ] || fail 'a scheduler leads over each of two databases'
+moved --to "sqlite:$state" --from "$url"
+
 # a folder by other names is the same one: also where the move was broken off behind its mark
 ln -s "$state" "$work/link"
 (cd "$work" && moved --to "$url" --state-dir link)
