@@ -153,6 +153,8 @@ static void call_each(struct server *server, const struct http_call *call, bool 
     for (;;) {
         size_t at;
 
+        if (waits.status == 401) /* it may move back there, where it is told */
+            round.tried |= 1U << server->current;
         call_one(server, call, may_again, ret_answer);
         at = server->current; /* the call may have moved */
         if (((!may_again || is_out(call)) && ret_answer->failure != 0 && ret_answer->sent) ||

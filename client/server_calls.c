@@ -117,7 +117,10 @@ static void end_looks(struct server_calls *calls)
 /* may_move - nothing of its answer is out, and it is done once however often it is sent */
 static bool may_move(const struct server_calls *calls)
 {
-    return calls->under_way != NULL && calls->may_again && calls->call->save == NULL;
+    const struct http_call *call = calls->call;
+
+    return calls->under_way != NULL && calls->may_again &&
+           (call->save == NULL || (call->saved != NULL && *call->saved == 0));
 }
 
 static void move(struct server_calls *calls, unsigned to)

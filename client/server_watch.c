@@ -50,14 +50,25 @@ static bool is_of_a_successor(const struct server_watch *watch, const struct ser
     return word->term > watch->term[watch->current];
 }
 
+/* is_silent - the one that the call is at, from the first look to the one that comes again */
+static bool is_silent(const struct server_watch *watch)
+{
+    return watch->turn >= watch->n && (watch->looking & bit(watch->current)) != 0;
+}
+
 struct server_step server_watch_heard(struct server_watch *watch, unsigned at,
                                       const struct server_word *word)
 {
     struct server_step step = { 0 };
 
     watch->looking &= ~bit(at);
-    if (word == NULL || (watch->strangers & bit(at)) != 0)
+    if (word == NULL)
         return step;
+    if ((watch->strangers & bit(at)) != 0) {
+        step.moves = word->leads && is_silent(watch);
+        step.to = at;
+        return step;
+    }
     if (!word->leads) {
         if (word->named < watch->n && word->named != watch->current)
             step.looks = bit(word->named) & ~watch->looking & ~watch->named;

@@ -46,7 +46,8 @@ struct server_step {
 void server_watch_call(struct server_watch *watch, unsigned n, unsigned current);
 
 /* server_watch_answered - the call was, where it is; is_stranger: that one does not know the token,
- * as one of another cluster. No call moves there until it answers otherwise. */
+ * as one of another cluster. No call moves there until it answers otherwise, but from one that says
+ * nothing at all: the refusal is told then. */
 void server_watch_answered(struct server_watch *watch, bool is_stranger);
 
 /* server_watch_due - the time has come; a bit for each look that begins now. *ret_next_us: until

@@ -14,6 +14,7 @@
 #include "client/login.h"
 #include "client/options.h"
 #include "client/server.h"
+#include "client/server_several.h"
 #include "client/text.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
@@ -221,4 +222,33 @@ TEST(test_an_address_to_log_in_at)
         if (r == 0)
             assert_string_equal(kept, addresses[i].kept);
     }
+}
+
+TEST(test_addresses_that_make_no_sense_are_refused)
+{
+    static const char *const given[] = { "http://a:1,", ",http://a:1", "http://a:1,,http://b:1",
+                                         "http://a:1,ftp://b" };
+
+    for (size_t i = 0; i < ELEMENTS(given); i++) {
+        struct edl_error error = { 0 };
+        struct server server = { 0 };
+
+        assert_int_equal(server_several_take(given[i], &server, &error), -EINVAL);
+        assert_true(error.remedy[0] != '\0');
+    }
+}
+
+TEST(test_token_of_a_file_goes_to_its_addresses_alone)
+{
+    struct server server = { 0 };
+
+    assert_int_equal(server_several_take("https://a:1,https://b:1", &server, NULL), 0);
+    assert_true(server_several_covers("https://b:1,https://a:1,https://c:1", &server));
+    assert_false(server_several_covers("https://a:1", &server));
+    assert_false(server_several_covers("https://a:1,https://c:1", &server));
+    server_clear(&server);
+    assert_int_equal(server_several_take("https://a:1", &server, NULL), 0);
+    assert_true(server_several_covers("https://a:1,https://b:1", &server));
+    assert_false(server_several_covers("https://b:1", &server));
+    server_clear(&server);
 }

@@ -281,7 +281,6 @@ TEST(test_too_many_is_waited_for_as_long_as_the_server_says)
     end(&script, keys, sizeof keys);
 }
 
-/* Nobody was there from the beginning: that is told at once. */
 TEST(test_nobody_there_is_told_at_once)
 {
     static const char *const steps[] = { NULL };
@@ -647,6 +646,35 @@ TEST(test_download_of_which_nothing_is_out_goes_on_elsewhere)
     }
 }
 
+/* Of the other one nothing comes: the refusal is told, and no call waits for its limit of time. */
+TEST(test_refusal_of_a_token_is_told_beside_one_that_stands_still)
+{
+    static const char *const steps[] = { STRANGER, STRANGER, NULL };
+    FILE *saves[] = { NULL, stdout }; /* nothing goes there */
+
+    for (size_t i = 0; i < 2; i++) {
+        struct http_call call = { .method = "GET", .path = "/jobs", .save = saves[i] };
+        char home[] = "/tmp/edl-several-XXXXXX", keys[2048];
+        struct frozen frozen = freeze();
+        struct http_answer answer = { 0 };
+        struct script leader;
+        struct server server;
+
+        assert_non_null(mkdtemp(home));
+        health = LEADS;
+        begin(&leader, steps, false);
+        health = STANDS_BY;
+        server = client_of(home, (const char *[]){ leader.server.base, frozen.base }, 2);
+        assert_int_equal(server_call(&server, &call, &answer), STATUS_FAILED);
+        assert_int_equal(answer.status, 401);
+        http_answer_clear(&answer);
+        server_clear(&server);
+        end(&leader, keys, sizeof keys);
+        assert_int_equal(heard_by(&frozen, keys, sizeof keys), 1);
+        (void)remove_state(home);
+    }
+}
+
 TEST(test_each_address_is_told_with_its_fault)
 {
     static const char *const refused[] = { "http://127.0.0.1:1", "https://127.0.0.1:2" };
@@ -668,33 +696,4 @@ TEST(test_each_address_is_told_with_its_fault)
     http_answer_clear(&answer);
     server_clear(&server);
     (void)remove_state(home);
-}
-
-TEST(test_addresses_that_make_no_sense_are_refused)
-{
-    static const char *const given[] = { "http://a:1,", ",http://a:1", "http://a:1,,http://b:1",
-                                         "http://a:1,ftp://b" };
-
-    for (size_t i = 0; i < ELEMENTS(given); i++) {
-        struct edl_error error = { 0 };
-        struct server server = { 0 };
-
-        assert_int_equal(server_several_take(given[i], &server, &error), -EINVAL);
-        assert_true(error.remedy[0] != '\0');
-    }
-}
-
-TEST(test_token_of_a_file_goes_to_its_addresses_alone)
-{
-    struct server server = { 0 };
-
-    assert_int_equal(server_several_take("https://a:1,https://b:1", &server, NULL), 0);
-    assert_true(server_several_covers("https://b:1,https://a:1,https://c:1", &server));
-    assert_false(server_several_covers("https://a:1", &server));
-    assert_false(server_several_covers("https://a:1,https://c:1", &server));
-    server_clear(&server);
-    assert_int_equal(server_several_take("https://a:1", &server, NULL), 0);
-    assert_true(server_several_covers("https://a:1,https://b:1", &server));
-    assert_false(server_several_covers("https://b:1", &server));
-    server_clear(&server);
 }

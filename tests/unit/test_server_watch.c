@@ -162,3 +162,26 @@ TEST(test_who_does_not_know_the_token_is_not_moved_to_again)
     server_watch_call(&watch, 2, 0);
     assert_moves(&watch, 1, 0);
 }
+
+/* Its refusal is the only answer that there is. */
+TEST(test_who_does_not_know_the_token_is_moved_to_from_one_that_is_silent)
+{
+    const struct server_word alone = leads(0);
+
+    for (unsigned answers = 0; answers < 2; answers++) {
+        struct server_watch watch = watch_of(2, 1);
+        uint64_t next_us;
+
+        server_watch_answered(&watch, true);
+        server_watch_call(&watch, 2, 0);
+        assert_int_equal(server_watch_due(&watch, &next_us), 1U << 0 | 1U << 1);
+        assert_stays(&watch, 1, &alone);
+        if (answers == 1)
+            assert_stays(&watch, 0, &alone);
+        assert_int_equal(server_watch_due(&watch, &next_us), 1U << 1);
+        if (answers == 1)
+            assert_stays(&watch, 1, &alone);
+        else
+            assert_moves(&watch, 1, 0);
+    }
+}
