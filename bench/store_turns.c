@@ -128,7 +128,7 @@ static void measure_store(const char *place, uint64_t turns)
     struct bench bench = { .now = clock_instant() };
     struct edl_error error = { 0 };
     bool is_url = store_url_is_known(place);
-    int r = is_url ? postgresql_open(place, &bench.store, &error)
+    int r = is_url ? postgresql_open(place, 0, &bench.store, &error)
                    : store_open(place, &bench.store, &error);
     uint64_t term;
 

@@ -37,7 +37,7 @@ try {
     const struct shared_database *database;
     char url[STORE_URL_MAX], name[SCHEDULER_NAME_MAX + 1], address[SCHEDULER_ADDRESS_MAX];
     char authority[AUTHORITY_BYTES];
-    uint64_t least_term;
+    uint64_t least_term, known_term;
     atomic_bool give_up;
     /* the result */
     struct store *store; /* owned */
@@ -54,7 +54,8 @@ static struct shared_self self_of(const struct try *try)
     return (struct shared_self){ .name = try->name,
                                  .address = try->address,
                                  .authority = try->authority,
-                                 .least_term = try->least_term };
+                                 .least_term = try->least_term,
+                                 .known_term = try->known_term };
 }
 
 static void run_open(struct worker_job *job)
@@ -106,6 +107,8 @@ static void on_led(struct worker_job *job)
 
     candidate->try = NULL;
     free(try);
+    if (r == 0)
+        candidate_know(candidate, lead.term);
     if (r < 0)
         fail(candidate, &error);
     else
@@ -139,6 +142,7 @@ static void begin(struct candidate *candidate)
     (void)snprintf(try->address, sizeof try->address, "%s", config->self.address);
     (void)snprintf(try->authority, sizeof try->authority, "%s", config->self.authority);
     try->least_term = config->self.least_term;
+    try->known_term = config->self.known_term;
     candidate->try = try;
     worker_start(candidate->worker, &try->job);
 }
@@ -154,6 +158,11 @@ static int on_pause(sd_event_source *source, uint64_t usec, void *userdata)
 void candidate_climb(struct candidate *candidate, uint64_t least_term)
 {
     candidate->config.self.least_term = MAX_OF(candidate->config.self.least_term, least_term);
+}
+
+void candidate_know(struct candidate *candidate, uint64_t term)
+{
+    candidate->config.self.known_term = MAX_OF(candidate->config.self.known_term, term);
 }
 
 void candidate_start(struct candidate *candidate)

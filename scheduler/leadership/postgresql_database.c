@@ -18,7 +18,7 @@ static int open_writer(const char *url, const struct shared_self *self, struct s
                        struct edl_error *error)
 {
     struct store *store = NULL;
-    int r = postgresql_open(url, &store, error);
+    int r = postgresql_open(url, self->known_term, &store, error);
 
     if (r == 0)
         r = postgresql_check_here(store, error);

@@ -52,6 +52,7 @@ struct shared_self {
     const char *name, *address, *authority; /* authority: the cluster's, "" unknown */
     const char *forget;  /* of a look: a scheduler that is no more; NULL, "": none */
     uint64_t least_term; /* of lead: the next term is this number at least */
+    uint64_t known_term; /* of open: the highest that was seen there; 0: none was */
 };
 
 /* Codes are those of store.h, and: -ENOTCONN the database is away, -ESTALE another one leads,

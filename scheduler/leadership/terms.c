@@ -139,6 +139,8 @@ static void on_told(const struct shared_facts *facts, const struct edl_error *er
         return;
     }
     take_facts(scheduler, facts);
+    if (leadership->candidate != NULL)
+        candidate_know(leadership->candidate, facts->term);
     if (leadership->role != ROLE_LEADER)
         tell_waiting(leadership);
 }

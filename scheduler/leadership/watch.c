@@ -29,6 +29,7 @@ struct watch {
     struct engine *engine;  /* owned; NULL: the look that runs has it, or there is none */
     char forget[SCHEDULERS_MAX][SCHEDULER_NAME_MAX + 1]; /* until a look has done it */
     size_t n_forget;
+    uint64_t term; /* the highest that a look found */
     bool tells;
     struct look *look; /* the thread's; NULL: none runs */
 };
@@ -94,6 +95,9 @@ static void done(struct worker_job *job)
 
     watch->engine = look->engine;
     watch->look = NULL;
+    if (look->r == 0 && look->facts.term < watch->term) /* a former server: the next look seeks */
+        watch->engine = engine_close(watch->engine);
+    watch->term = MAX_OF(watch->term, look->r == 0 ? look->facts.term : 0);
     if (look->r == 0 && look->forget[0] != '\0')
         forgotten(watch, look->forget);
     watch->config.told(look->r == 0 ? &look->facts : NULL, &look->error, watch->config.userdata);

@@ -39,7 +39,7 @@ static inline struct postgresql_engine *postgresql_test_connect(const char *url)
     int r = -ENOTCONN;
 
     for (int i = 0; r == -ENOTCONN && i < POSTGRESQL_TEST_TRIES; i++)
-        r = postgresql_connect(url, 0, &engine, &error);
+        r = postgresql_connect(url, 0, 0, &engine, &error);
     if (r < 0)
         fail_msg("%s", error.text);
     return engine;
@@ -50,7 +50,7 @@ static inline int postgresql_test_open(const char *url, struct store **ret, stru
     int r = -ENOTCONN;
 
     for (int i = 0; r == -ENOTCONN && i < POSTGRESQL_TEST_TRIES; i++)
-        r = postgresql_open(url, ret, error);
+        r = postgresql_open(url, 0, ret, error);
     return r;
 }
 

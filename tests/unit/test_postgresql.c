@@ -97,7 +97,7 @@ static void see_refused(const char *url, int code, const char *says, const char 
 {
     struct store *store = NULL;
     struct edl_error error = { 0 };
-    int r = code == -ENOTCONN ? postgresql_open(url, &store, &error)
+    int r = code == -ENOTCONN ? postgresql_open(url, 0, &store, &error)
                               : postgresql_test_open(url, &store, &error);
 
     if (r != code || strstr(error.text, says) == NULL || strstr(error.remedy, remedy) == NULL)

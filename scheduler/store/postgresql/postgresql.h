@@ -32,10 +32,12 @@ struct store;
 
 /* postgresql_open - a store that writes. Its hosts are tried one after the other, each for a
  * second. Then the settings of the server are checked and the schema is made, or brought forward.
+ * known_term: a leader had it. While a host cannot be used, one of an earlier term is not taken
  * postgresql_open_reader - a connection for reading: each statement is a transaction of its own;
  * those between begin and commit see one state. The schema must be the newest (-EINVAL). A server
  * whose leader has an earlier term than least_term is passed over */
-int postgresql_open(const char *url, struct store **ret, struct edl_error *error);
+int postgresql_open(const char *url, uint64_t known_term, struct store **ret,
+                    struct edl_error *error);
 int postgresql_open_reader(const char *url, uint64_t least_term, struct engine **ret,
                            struct edl_error *error);
 

@@ -33,6 +33,9 @@
     "does PostgreSQL run there, and listen at this address? The URL is store in scheduler.conf"
 #define TLS_REMEDY "look at sslmode and sslrootcert in the URL of the store"
 #define OLD_REMEDY "the store needs PostgreSQL 14 or newer"
+#define LOST_REMEDY                                                                                \
+    "start the server of that term; where it is gone for good, restart the scheduler: it goes on"  \
+    " with the rows of then"
 #define FORMER_REMEDY                                                                              \
     "stop that server and make it a copy of the one that takes its place (docs/replicated.md)"
 
@@ -435,12 +438,12 @@ static bool is_older(const struct age *age, const struct age *than)
 }
 
 static int fail_older(struct postgresql_engine *postgresql, const struct age *age,
-                      const struct age *than)
+                      const struct age *than, const char *remedy)
 {
     (void)postgresql_fail(postgresql, -ENOTCONN,
                           "it has rows of term %llu, and term %llu is that of another server",
                           (unsigned long long)age->term, (unsigned long long)than->term);
-    postgresql->kept.remedy = FORMER_REMEDY;
+    postgresql->kept.remedy = remedy;
     return -ENOTCONN;
 }
 
@@ -504,15 +507,17 @@ static void keep_newest(struct postgresql_engine *postgresql, const struct age *
 
 /* try_hosts - of all errors the one of a host that answered is told, if there is one.
  * A former primary that is started again takes writes, and has the rows of then. So of several that
- * do the one counts where a leader was last. */
+ * do the one counts where a leader was last. The server of a term that is known may be the one that
+ * cannot be used now. */
 static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOption *options,
-                     uint64_t least_term)
+                     uint64_t least_term, uint64_t known_term)
 {
     size_t n = MAX_OF(n_parts(option(options, "host")), n_parts(option(options, "hostaddr")));
-    const struct age least = { .term = least_term };
+    const struct age least = { .term = least_term }, known = { .term = known_term };
     struct newest newest = { 0 };
     struct kept_error kept = { 0 };
     _cleanup_free_ char *where = NULL;
+    bool has_all = true;
 
     for (size_t i = 0; i < n && (newest.connection == NULL || least_term == 0); i++) {
         struct age age = { 0 };
@@ -521,11 +526,12 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
         if (r == 0 && (n > 1 || least_term > 0))
             r = read_age(postgresql, &age);
         if (r == 0 && is_older(&age, &least))
-            r = fail_older(postgresql, &age, &least);
+            r = fail_older(postgresql, &age, &least, FORMER_REMEDY);
         if (r == 0) {
             keep_newest(postgresql, &age, &newest);
             continue;
         }
+        has_all = false;
         if (i == 0 || (kept.code == -ENOTCONN && r != -ENOTCONN)) {
             kept = postgresql->kept;
             free(where);
@@ -539,11 +545,16 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
     postgresql->connection = newest.connection;
     free(postgresql->where);
     postgresql->where = newest.connection != NULL ? newest.where : TAKE_PTR(where);
-    return newest.connection != NULL ? 0 : kept.code;
+    if (newest.connection == NULL)
+        return kept.code;
+    if (has_all || newest.age.term >= known_term)
+        return 0;
+    (void)postgresql_lose(postgresql, "another host is waited for");
+    return fail_older(postgresql, &newest.age, &known, LOST_REMEDY);
 }
 
-int postgresql_connect(const char *url, uint64_t least_term, struct postgresql_engine **ret,
-                       struct edl_error *error)
+int postgresql_connect(const char *url, uint64_t least_term, uint64_t known_term,
+                       struct postgresql_engine **ret, struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
     PQconninfoOption *options;
@@ -567,7 +578,7 @@ int postgresql_connect(const char *url, uint64_t least_term, struct postgresql_e
     postgresql = xcalloc(1, sizeof *postgresql);
     postgresql->engine.calls = &postgresql_calls;
     postgresql->answer_limit_us = ANSWER_LIMIT_US;
-    r = try_hosts(postgresql, options, least_term);
+    r = try_hosts(postgresql, options, least_term, known_term);
     libpq.PQconninfoFree(options);
     if (r == 0) {
         *ret = postgresql;

@@ -353,7 +353,7 @@ static int open_place(const char *url, bool alone, struct copy_place **ret, stru
 {
     struct postgresql_engine *postgresql;
     struct postgresql_place *own;
-    int r = postgresql_connect(url, 0, &postgresql, error);
+    int r = postgresql_connect(url, 0, 0, &postgresql, error);
 
     if (r < 0)
         return r;
@@ -400,7 +400,7 @@ int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_
 
     if (r < 0)
         return r;
-    r = postgresql_open(url, &store, error); /* settings, rights, schema */
+    r = postgresql_open(url, 0, &store, error); /* settings, rights, schema */
     if (r < 0) {
         (void)copy_close(place);
         return r;

@@ -119,10 +119,11 @@ char *postgresql_whole_text(const char *text);
 /* --- a connection: postgresql_connect.c --- */
 
 /* postgresql_connect - to a host of the URL that takes writes: the one where a leader was last;
- * with least_term the first one where a leader had this term or a later one. A plain connection,
- * not a pipeline yet */
-int postgresql_connect(const char *url, uint64_t least_term, struct postgresql_engine **ret,
-                       struct edl_error *error);
+ * with least_term the first one where a leader had this term or a later one. With known_term none
+ * of an earlier term (-ENOTCONN), unless each host takes writes. A plain connection, not a pipeline
+ * yet */
+int postgresql_connect(const char *url, uint64_t least_term, uint64_t known_term,
+                       struct postgresql_engine **ret, struct edl_error *error);
 
 /* postgresql_wait - until the connection has a result (NULL: the end of a command's); deadline_us:
  * CLOCK_MONOTONIC, 0: as long as bytes come. Negative: it was lost */

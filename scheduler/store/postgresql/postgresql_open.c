@@ -176,11 +176,12 @@ static int open_source(const struct reader_source *source, const struct reader_p
                : 0;
 }
 
-int postgresql_open(const char *url, struct store **ret, struct edl_error *error)
+int postgresql_open(const char *url, uint64_t known_term, struct store **ret,
+                    struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
     struct store *store;
-    int r = postgresql_connect(url, 0, &postgresql, error);
+    int r = postgresql_connect(url, 0, known_term, &postgresql, error);
 
     if (r < 0)
         return r;
@@ -212,7 +213,7 @@ int postgresql_open_reader(const char *url, uint64_t least_term, struct engine *
                            struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
-    int r = postgresql_connect(url, least_term, &postgresql, error);
+    int r = postgresql_connect(url, least_term, 0, &postgresql, error);
 
     if (r < 0)
         return r;
@@ -235,7 +236,7 @@ int postgresql_open_bytes(const char *url, uint64_t term, struct engine **ret,
                           struct edl_error *error)
 {
     struct postgresql_engine *postgresql;
-    int r = postgresql_connect(url, term, &postgresql, error);
+    int r = postgresql_connect(url, term, 0, &postgresql, error);
 
     if (r < 0)
         return is_away(error);
