@@ -223,6 +223,19 @@ OPEN(open64, (const char *path, int flags, ...), AT_FDCWD, path, flags)
 OPEN(openat, (int fd_of, const char *path, int flags, ...), fd_of, fd_of, path, flags)
 OPEN(openat64, (int fd_of, const char *path, int flags, ...), fd_of, fd_of, path, flags)
 
+/* It fills in the name, and makes what is not there. */
+#define MKOSTEMP(name)                                                                             \
+    int name(char *path, int flags)                                                                \
+    {                                                                                              \
+        int fd;                                                                                    \
+        (void)pthread_mutex_lock(&lock);                                                           \
+        fd = opened(NEXT(name)(path, flags), AT_FDCWD, path, O_CREAT, false);                      \
+        (void)pthread_mutex_unlock(&lock);                                                         \
+        return fd;                                                                                 \
+    }
+MKOSTEMP(mkostemp)
+MKOSTEMP(mkostemp64)
+
 #define FOPEN(name)                                                                                \
     FILE *name(const char *path, const char *mode)                                                 \
     {                                                                                              \
