@@ -132,7 +132,7 @@ static void call_one(struct server *server, const struct http_call *call, bool m
         server_several_fault(server, ret_answer);
 }
 
-/* is_out - whoever asked has a part of its answer already */
+/* is_out - the caller has a part of its answer already */
 static bool is_out(const struct http_call *call)
 {
     return call->saved != NULL && *call->saved > 0;

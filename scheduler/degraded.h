@@ -57,8 +57,8 @@ void degraded_committed(struct scheduler *scheduler);
  * that several share: -EAGAIN (503) */
 int degraded_error(const struct scheduler *scheduler, struct edl_error *error);
 
-/* degraded_nameless - the same for callers of whom nothing is known: what is wrong with a database
- * that several share, and no server, file or node */
+/* degraded_nameless - the same for callers whose credential was not looked at: the fault of a
+ * shared database, without its server and files */
 int degraded_nameless(const struct scheduler *scheduler, struct edl_error *error);
 
 /* scheduler_ready - whether work can be taken: the restored state is stored, the store answers, the

@@ -6,7 +6,7 @@
  * of callers in turn and within a kind the callers (fair.h). The result is set at the request
  * (http_request_set_read), which is then dispatched as if it had just come. A caller who closes the
  * connection, or its half of it, while its body waits is gone, and the body is not read. While a
- * turn is in flight few are read ahead: what comes of a body takes more memory than the body.
+ * turn is in flight few are read ahead: a document takes more memory than its body.
  *
  * Used by: dispatch.c. Tests: tests/unit/test_body_reads.c. */
 #pragma once

@@ -25,5 +25,5 @@ void event_stream_new(struct scheduler *scheduler, struct http_request *request,
 /* event_streams_wake - there are new events in the database, or some reader may no more */
 void event_streams_wake(struct scheduler *scheduler);
 
-/* event_streams_end - all: who asks again is told who leads */
+/* event_streams_end - ends all; the answer to a reader that asks again names the leader */
 void event_streams_end(struct scheduler *scheduler);

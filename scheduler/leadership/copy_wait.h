@@ -19,5 +19,5 @@ bool copy_wait_is_on(const struct shared_facts *facts);
  * not wait, and error is left as it is */
 int copy_wait_error(const struct shared_facts *facts, struct edl_error *error);
 
-/* copy_wait_nameless - the same for callers of whom nothing is known */
+/* copy_wait_nameless - the same without names, for callers whose credential was not looked at */
 int copy_wait_nameless(const struct shared_facts *facts, struct edl_error *error);

@@ -130,7 +130,7 @@ static bool is_served(const struct scheduler *scheduler, const struct http_route
     return false;
 }
 
-/* Whoever asks: nobody's credential is looked at before. */
+/* No credential is looked at before, so the answer has no names. */
 static int refuse(const struct scheduler *scheduler, struct http_request *request,
                   struct edl_error *error)
 {

@@ -150,7 +150,7 @@ TEST(test_the_nearest_server_is_meant_and_a_token_stays_with_its_own)
     assert_int_equal(dev_state_remove_tree(root), 0);
 }
 
-/* What is given beside its address is of others. */
+/* A credential that is given beside its address is for other servers. */
 TEST(test_the_token_of_edl_dev_goes_to_its_address_alone)
 {
     struct common_options given = { .server = "http://127.0.0.1:9" };

@@ -227,7 +227,7 @@ TEST(test_who_is_removed_reads_no_more)
     reply_clear(&change);
 }
 
-/* What it knows of tokens is of before, and the next leader has the news. */
+/* It knows the tokens of its own term alone, and the next leader has the news. */
 TEST(test_who_leads_no_more_lets_nobody_read_on)
 {
     struct live *live = *state;

@@ -205,7 +205,7 @@ TEST(test_a_burst_in_flight_waits_or_is_refused)
     free(jobs);
 }
 
-/* What comes of a body takes many times its memory: while a database stands still few are read. */
+/* A document takes far more memory than its body: few are read while a database stands still. */
 TEST(test_large_bodies_in_flight_wait_as_they_came)
 {
     enum { BODIES = 24, READ_AHEAD = 16, BYTES = 20000 };
