@@ -5,6 +5,7 @@
  * scheduler's own machine by its program, which alone knows its database. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,19 +45,45 @@ static const struct option_row admin_options[] = {
 
 /* --- backup --- */
 
+static const char *unfinished; /* what a signal that ends this program removes */
+
+static void remove_and_end(int signal)
+{
+    if (unfinished != NULL)
+        (void)unlink(unfinished);
+    (void)raise(signal); /* SA_RESETHAND: it ends the program now */
+}
+
+static void remove_at_end(const char *coming)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGXFSZ };
+    const struct sigaction action = { .sa_handler = remove_and_end, .sa_flags = SA_RESETHAND };
+    struct sigaction is;
+
+    unfinished = coming;
+    for (size_t i = 0; i < ELEMENTS(signals); i++)
+        if (sigaction(signals[i], NULL, &is) == 0 && is.sa_handler != SIG_IGN)
+            (void)sigaction(signals[i], &action, NULL);
+}
+
+static int is_taken(const char *path, struct edl_error *error)
+{
+    (void)edl_error_errno(error, -EEXIST, "making %s", path);
+    return edl_error_remedy(error, "give another name, or remove it");
+}
+
 /* A file has its name when it is whole, and on this machine's disk: one that was cut off by an end
  * of this program, or of the machine, is no backup. */
 static int create(const char *path, char *coming, FILE **ret, struct edl_error *error)
 {
     _cleanup_close_ int fd = -1;
 
-    if (access(path, F_OK) == 0) {
-        (void)edl_error_errno(error, -EEXIST, "making %s", path);
-        return edl_error_remedy(error, "give another name, or remove it");
-    }
+    if (access(path, F_OK) == 0)
+        return is_taken(path, error);
     fd = mkostemp(coming, O_CLOEXEC); /* mode 0600 */
     if (fd == -1)
         return edl_error_errno(error, -errno, "making %s", coming);
+    remove_at_end(coming);
     *ret = fdopen(fd, "w");
     if (*ret == NULL)
         return edl_error_errno(error, -errno, "making %s", coming);
@@ -76,9 +103,16 @@ static int finish(FILE *take_file, const char *path, struct edl_error *error)
     return bad ? edl_error_errno(error, code, "writing %s", path) : 0;
 }
 
+/* give_name - never in place of another file: two backups may come to one name */
 static int give_name(const char *coming, const char *path, struct edl_error *error)
 {
-    if (rename(coming, path) == -1)
+    int r = renameat2(AT_FDCWD, coming, AT_FDCWD, path, RENAME_NOREPLACE);
+
+    if (r == -1 && errno == EINVAL) /* a file system that cannot, such as NFS */
+        r = link(coming, path) == 0 ? unlink(coming) : -1;
+    if (r == -1 && errno == EEXIST)
+        return is_taken(path, error);
+    if (r == -1)
         return edl_error_errno(error, -errno, "calling it %s", path);
     return name_sync(path, error);
 }
@@ -127,7 +161,10 @@ static int backup(const struct admin_options *options, const char *path)
         status = report_error(&error);
     if (status != STATUS_OK)
         (void)unlink(coming);
-    else if (options->common.json)
+    unfinished = NULL;
+    if (status != STATUS_OK)
+        return status;
+    if (options->common.json)
         json_print(json_pack("{s:s,s:I}", "file", path, "bytes", (json_int_t)size));
     else
         (void)printf("%s: %ld bytes\n", path, size);

@@ -32,10 +32,17 @@ three_submitted() { [ -s "$work/submitted" ] && [ "$(cat "$work/submitted")" -ge
 await 120 'jobs come' three_submitted
 mkdir "$work/cut"
 if (ulimit -c 0 -f 16 && edl admin backup "$work/cut/backup") 2>/dev/null; then fail 'a backup without room'; fi # SIGXFSZ ends it
-[ ! -e "$work/cut/backup" ] || fail 'a part of a backup has the name of one'
+silent ls -A "$work/cut" || fail "a backup that was cut off left $(ls -A "$work/cut")"
 edl admin backup "$work/cut/backup" >/dev/null || fail 'no backup behind one that was cut off'
 edl admin backup "$work/backup" || fail 'no backup'
 if edl admin backup "$work/backup" 2>"$work/err"; then fail 'a backup was overwritten'; fi
+made=0 same=()
+for _ in 1 2 3; do
+    edl admin backup "$work/cut/same" >/dev/null 2>"$work/err" &
+    same+=($!)
+done
+for pid in "${same[@]}"; do if wait "$pid"; then made=$((made + 1)); fi; done
+[ "$made" = 1 ] || fail "$made of three backups had one name"
 [ "$(stat -c %a "$work/backup")" = 600 ] || fail 'others can read the backup'
 touch "$work/enough"
 wait "$load_pid"
