@@ -160,3 +160,17 @@ TEST(test_a_server_of_an_earlier_term_is_passed_over)
                                             " server"));
     end(&rows);
 }
+
+/* The caller who sends an archive can do nothing about it: he is told to come again. */
+TEST(test_a_schema_that_moved_on_is_no_fault_of_the_caller)
+{
+    struct engine *engine = NULL;
+    struct rows rows;
+
+    begin(&rows);
+    postgresql_test_sql(rows.url, "INSERT INTO schema_migration VALUES (9999, '', 0)");
+    assert_int_equal(postgresql_open_bytes(rows.url, rows.term, &engine, &rows.error), -ENOTCONN);
+    assert_non_null(strstr(rows.error.text, "it has schema 9999"));
+    postgresql_test_sql(rows.url, "DELETE FROM schema_migration WHERE version = 9999");
+    end(&rows);
+}

@@ -248,8 +248,10 @@ int postgresql_open_bytes(const char *url, uint64_t term, struct engine **ret,
         r = postgresql_pipeline(postgresql);
     if (r == 0)
         r = postgresql_prepare_fence(postgresql);
-    if (r < 0)
-        return told_and_closed(postgresql, "opening it for archives", error);
+    if (r < 0) {
+        (void)told_and_closed(postgresql, "opening it for archives", error);
+        return is_away(error);
+    }
     postgresql->term = term;
     *ret = &postgresql->engine;
     return 0;
