@@ -85,9 +85,15 @@ mark=18$((RANDOM % 9000 + 1000))
 # of this agent, not of another test's beside this one
 own_sessions() {
     local p
-    for p in $(pgrep -f "^$EDL_BUILD_DIR/edl-session$" | sort -n); do
+    for p in $(pgrep -f "^$EDL_BUILD_DIR/edl-session$"); do
         ! grep -qsz "^EDL_TEST_OF=$work\$" "/proc/$p/environ" || echo "$p"
     done
+}
+# numbers of processes begin anew at some time, so the greatest is not always the newest
+newest_session() {
+    local list
+    list=$(own_sessions | paste -sd ,)
+    ps -o pid= --sort=-start_time -p "$list" | head -n 1 | tr -d ' '
 }
 left() { pgrep -f "sleep $mark" || true; }
 hold() {
@@ -102,7 +108,7 @@ kill -9 "$(pgrep -P "$(pgrep -P $holder)")"
 await 60 'nothing is left without the person' silent left
 wait $holder || true
 hold
-kill -9 "$(own_sessions | tail -n 1)"
+kill -9 "$(newest_session)"
 await 60 'nothing is left without edl-session' silent left
 wait $holder || true
 hold
