@@ -393,7 +393,7 @@ TEST(test_daemonised_grandchild_dies_with_the_program)
 
     start_script(f,
                  "(setsid sh -c 'trap \"\" TERM HUP; exec 9>$FIFO; echo up >&9; echo its; exec "
-                 "sleep 1000' &) &"
+                 "sleep 1000' &);" /* its parent is gone before the program goes on */
                  "read x < $GATE; exit 0",
                  60000000);
     wait_for_text(f, "up\n");
