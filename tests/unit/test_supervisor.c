@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/core/fence.h"
-#include "agent/link/lease.h"
 #include "agent/runtime.h"
 #include "agent/processes/spawner.h"
 #include "shared/cleanup.h"
@@ -402,72 +400,6 @@ TEST(test_daemonised_grandchild_dies_with_the_program)
     assert_int_equal(record.exit_code, 0);
     assert_int_equal(record.orphans_reaped, 1);
     assert_fifo_released(f);
-}
-
-/* by its record: how long its supervisor takes to end afterwards is nobody's business */
-static bool ended_before(const struct exit_record *record, uint64_t deadline_us)
-{
-    uint64_t to_wall_us = clock_read_us(CLOCK_REALTIME) - clock_read_us(CLOCK_BOOTTIME);
-
-    return record->ended_wall_us < deadline_us + to_wall_us;
-}
-
-TEST(test_lease_end_stops_before_the_deadline)
-{
-    struct fixture *f = *state;
-    struct lease_map lease = { 0 };
-    struct exit_record record;
-    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + 1500000;
-
-    assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
-    lease_map_extend(&lease, (struct lease_word){ deadline_us, 1 });
-    make_order(f, json_pack("[s, s]", "sleep", "1000"), 60000000, 900000);
-    start(f);
-    assert_false(wait_readable(f->pidfd, 700)); /* 1200 ms is a third before the deadline */
-    (void)wait_end(f, &record);
-    assert_true(ended_before(&record, deadline_us));
-    assert_string_equal(record.reason, "lease ended: the node was cut off");
-    assert_int_equal(record.cause, EXIT_CAUSE_LEASE);
-    lease_map_close(&lease);
-}
-
-TEST(test_lease_end_kills_before_the_deadline)
-{
-    struct fixture *f = *state;
-    struct lease_map lease = { 0 };
-    struct exit_record record;
-    uint64_t lease_us = 8000000; /* so long that a busy machine kills in time */
-    uint64_t deadline_us = clock_read_us(CLOCK_BOOTTIME) + lease_us / 2;
-
-    assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
-    lease_map_extend(&lease, (struct lease_word){ deadline_us, 1 });
-    make_order(f, json_pack("[s, s, s]", "sh", "-c", "trap '' TERM; exec sleep 1000"), 60000000,
-               lease_us);
-    start(f);
-    (void)wait_end(f, &record);
-    assert_true(clock_read_us(CLOCK_BOOTTIME) >= fence_kill_at(deadline_us, lease_us));
-    assert_true(ended_before(&record, deadline_us));
-    assert_int_equal(record.exit_signal, SIGKILL);
-    lease_map_close(&lease);
-}
-
-TEST(test_lease_extended_goes_on)
-{
-    struct fixture *f = *state;
-    struct lease_map lease = { 0 };
-    struct exit_record record;
-
-    assert_int_equal(lease_map_open(f->lease, true, true, &lease, NULL), 0);
-    lease_map_extend(&lease, (struct lease_word){ clock_read_us(CLOCK_BOOTTIME) + 6000000, 1 });
-    make_order(f, json_pack("[s, s, s]", "sh", "-c", "echo up >$FIFO; read x <$GATE"), 0, 6000000);
-    start(f);
-    wait_for_text(f, "up\n");
-    lease_map_extend(&lease, (struct lease_word){ clock_read_us(CLOCK_BOOTTIME) + 60000000, 1 });
-    assert_false(wait_readable(f->pidfd, 6100));
-    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
-    (void)wait_end(f, &record);
-    assert_int_equal(record.exit_code, 0);
-    lease_map_close(&lease);
 }
 
 TEST(test_nothing_is_started_twice)
