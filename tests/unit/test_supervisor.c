@@ -228,17 +228,48 @@ TEST(test_a_line_that_tells_the_error_goes_before_the_last_one)
     }
 }
 
+/* await_log - until this is in it */
+static void await_log(struct fixture *f, const char *words)
+{
+    _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
+    char text[256] = "", events[4096];
+
+    assert_true(inotify_add_watch(fd, f->log, IN_MODIFY) >= 0);
+    for (read_log(f, text, sizeof text); strstr(text, words) == NULL;
+         read_log(f, text, sizeof text)) {
+        assert_true(wait_readable(fd, DEADLINE_MS));
+        (void)!read(fd, events, sizeof events);
+    }
+}
+
+static uint64_t wall_us(void)
+{
+    return clock_read_us(CLOCK_REALTIME);
+}
+
 /* One that hangs behind its error is ended with the others: the error is told, and since when. */
 TEST(test_the_error_of_one_that_was_ended_is_told)
 {
     struct fixture *f = *state;
+    uint64_t begun_us = wall_us(), seen_us, let_go_us;
     struct exit_record record;
 
-    start_script(f, "echo 'ValueError: no data'; echo more; sleep 0.3; kill -TERM $$", 1000000);
+    start_script(f,
+                 "echo 'ValueError: no data'; echo up >$FIFO; read x <$GATE; echo more; "
+                 "read x <$GATE; kill -TERM $$",
+                 1000000);
+    wait_for_text(f, "up\n");
+    await_log(f, "no data\n");
+    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
+    await_log(f, "more\n"); /* when the error came is noted by now */
+    seen_us = wall_us();
+    (void)poll(NULL, 0, 200); /* how long it hangs */
+    let_go_us = wall_us();
+    assert_int_equal(write(f->gate_fd, "go\n", 3), 3);
     assert_int_equal(wait_end(f, &record), 0);
     assert_string_equal(record.reason, "SIGTERM");
     assert_string_equal(record.error, "ValueError: no data");
-    assert_in_range(record.error_before_us, 200000, 100000000);
+    assert_in_range(record.error_before_us, let_go_us - seen_us, wall_us() - begun_us);
 }
 
 TEST(test_one_that_went_on_behind_an_error_has_none)
