@@ -97,15 +97,17 @@ int killtree_find(bool (*is_it)(pid_t pid, const void *userdata), const void *us
     return 0;
 }
 
-/* ask_group - the group has the child's number, which stays taken until we reap the child */
+/* ask_group - the group has the child's number, which stays taken until we reap the child
+ * The time is read first: a process that is born while we wait for a CPU is asked twice rather than
+ * never. */
 static void ask_group(struct killtree_main *main_child, int pidfd)
 {
+    main_child->group_asked_ticks =
+        clock_read_us(CLOCK_BOOTTIME) * (uint64_t)sysconf(_SC_CLK_TCK) / USEC_PER_SEC;
     for (size_t i = 0; i < ELEMENTS(questions); i++)
         if (pidfd_send_signal(pidfd, questions[i], NULL, SEND_TO_PROCESS_GROUP) == -1 &&
             kill(-main_child->pid, questions[i]) == -1) /* no group yet: it has not executed */
             (void)pidfd_send_signal(pidfd, questions[i], NULL, 0);
-    main_child->group_asked_ticks =
-        clock_read_us(CLOCK_BOOTTIME) * (uint64_t)sysconf(_SC_CLK_TCK) / USEC_PER_SEC;
 }
 
 static bool was_asked(const struct killtree_main *main_child, const struct procfs_stat *process)

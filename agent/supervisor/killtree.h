@@ -21,7 +21,7 @@ struct killtree_main {
     /* killtree_ask keeps these; killtree_done frees them */
     struct killtree_asked *asked; /* but for the main child */
     size_t n_asked;
-    uint64_t group_asked_ticks; /* since boot, when that group was asked; 0: it was not */
+    uint64_t group_asked_ticks; /* since boot, before that group was asked; 0: it was not */
 };
 
 /* killtree_reap - reaps what is dead already, without blocking
