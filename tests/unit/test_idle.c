@@ -219,12 +219,18 @@ static void open_worker(struct worker *worker)
     assert_int_equal(pipe2(worker->stay, O_CLOEXEC), 0);
 }
 
+/* close_worker - returns when it has ended: it may be a child of a child, and holds its end of the
+ * pipe until then */
 static void close_worker(struct worker *worker)
 {
-    for (size_t i = 0; i < 2; i++) {
-        (void)safe_close(worker->ready[i]);
-        (void)safe_close(worker->stay[i]);
-    }
+    char c;
+
+    (void)safe_close(worker->stay[0]);
+    (void)safe_close(worker->stay[1]);
+    (void)safe_close(worker->ready[1]);
+    while (read(worker->ready[0], &c, 1) > 0)
+        ;
+    (void)safe_close(worker->ready[0]);
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }
@@ -291,7 +297,7 @@ TEST(test_a_session_is_known_by_its_environment)
             /* its environment in /proc is that of an exec */
             (void)dup2(worker.ready[1], STDOUT_FILENO);
             (void)dup2(worker.stay[0], STDIN_FILENO);
-            (void)execl("/bin/sh", "sh", "-c", "echo; exec cat >/dev/null", (char *)NULL);
+            (void)execl("/bin/sh", "sh", "-c", "echo; read line", (char *)NULL);
             _exit(127);
         }
         assert_int_equal(waitpid(pid, NULL, 0), pid);
