@@ -35,7 +35,7 @@ static struct ps_client *client_new(uint32_t trainer, uint64_t incarnation, uint
                                        .secret = TEST_SECRET,
                                        .declaration = declare_one(),
                                        .n_servers = 1,
-                                       .timeout_us = 20 * USEC_PER_SEC };
+                                       .timeout_us = 120 * USEC_PER_SEC };
     struct ps_client *client = NULL;
 
     config.secret[0] = first_byte;

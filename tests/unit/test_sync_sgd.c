@@ -82,7 +82,7 @@ static void worker_open(struct worker *w, const struct test_server *servers, uin
                                        .agreement = { .mode = SGD_SYNCHRONOUS + 1,
                                                       .trainers = trainers },
                                        .n_servers = n,
-                                       .timeout_us = 60 * USEC_PER_SEC };
+                                       .timeout_us = 120 * USEC_PER_SEC };
     struct ps_host hosts[SERVERS];
 
     *w = (struct worker){ .trainer = trainer };

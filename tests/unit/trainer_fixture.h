@@ -58,7 +58,7 @@ void raw_greet(int fd, const struct wire_hello *hello);
 /* raw_refusal - what comes is a refusal: its code; closes fd */
 int raw_refusal(int fd, struct wire_refused *ret);
 
-/* child_wait - exit status of a child, or -signal; the test fails when it runs longer than 60 s */
+/* child_wait - exit status of a child, or -signal; the test fails when it hangs */
 int child_wait(pid_t pid);
 
 /* folder_make, folder_remove - a temporary folder with all that is in it */
@@ -116,5 +116,5 @@ void fake_stop(struct fake *fake);
 /* fake_set_server - where an index is now */
 void fake_set_server(struct fake *fake, const struct test_server *server);
 
-/* fake_wait - until the event has come n times; the test fails after 60 s */
+/* fake_wait - until the event has come n times; the test fails when it hangs */
 void fake_wait(struct fake *fake, enum fake_event event, unsigned n);
