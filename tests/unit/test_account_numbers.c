@@ -23,14 +23,17 @@ static struct {
 int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size,
                struct passwd **ret)
 {
+    int error;
+
     (void)buffer;
     (void)size;
     database.n_asked++;
     (void)pthread_mutex_lock(&database.slow);
     (void)pthread_mutex_unlock(&database.slow);
-    *ret = database.error == 0 && !streq(name, "stranger") ? entry : NULL;
+    error = database.error; /* once: it may become another one meanwhile */
+    *ret = error == 0 && !streq(name, "stranger") ? entry : NULL;
     entry->pw_uid = database.uid;
-    return database.error;
+    return error;
 }
 
 struct world {
