@@ -475,7 +475,7 @@ TEST(test_each_read_behind_a_lost_commit_is_told_to_come_again)
     await_landing(live);
     reply_clear(&job);
     scheduler->leadership.role = ROLE_LEADER;
-    leadership_stored(scheduler, clock_read_us(CLOCK_BOOTTIME));
+    leadership_stored(scheduler, clock_read_us(CLOCK_BOOTTIME) + DEADLINE_US);
     live_stop_writing(live);
     live_send(live, "POST", "/jobs", NULL, JOB("two"), &job);
     await_flight(live);
@@ -483,7 +483,6 @@ TEST(test_each_read_behind_a_lost_commit_is_told_to_come_again)
     for (size_t i = 0; i < ELEMENTS(paths); i++)
         live_send(live, "GET", paths[i], NULL, NULL, &replies[i]);
     live_readers(live, ELEMENTS(paths));
-    leadership_stored(scheduler, clock_read_us(CLOCK_BOOTTIME));
     lost = *engine->calls;
     lost.commit = lose;
     lost.error = tell_lost;
