@@ -62,17 +62,22 @@ static void send(struct asker *asker)
 
 typedef int (*work_fn)(struct store *store, void *data, struct edl_error *error);
 
-/* Does the work again and again, as its callers do. */
+/* Does the work again and again, as its callers do. It begins anew where the machine was too busy
+ * for the limit of a round. */
 static int ask(struct asker *asker, work_fn work, void *data, struct edl_error *error)
 {
-    int r;
+    int r = -ETIMEDOUT;
 
-    asker->rounds = 0;
-    store_asked_forget(asker->memo);
     for (;;) {
+        if (r == -ETIMEDOUT) {
+            asker->rounds = 0;
+            store_asked_forget(asker->memo);
+        }
         (void)store_ask_for(asker->far, asker->memo);
         r = work(asker->far, data, error);
         (void)store_ask_for(asker->far, NULL);
+        if (r == -ETIMEDOUT)
+            continue;
         if (r != -EINPROGRESS)
             return r;
         assert_true(store_asked_wants(asker->memo));
