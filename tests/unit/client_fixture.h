@@ -413,7 +413,7 @@ static int edl(const struct fixture *fixture, char **out, char **err, const char
     pid_t pid = fork();
 
     if (pid == 0) {
-        (void)alarm(30);
+        (void)alarm(120);
         if (freopen(out_path, "w", stdout) == NULL || freopen(err_path, "w", stderr) == NULL)
             _exit(99);
         status = verb_main(argc, (char **)argv);

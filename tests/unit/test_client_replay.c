@@ -170,7 +170,7 @@ static int edl(enum mode mode, char **ret_out, const char *const *argv)
     (void)safe_close(listen_fd);
     pid = fork();
     if (pid == 0) {
-        (void)alarm(30);
+        (void)alarm(120);
         if (setenv("EDL_SERVER", base, 1) < 0 || setenv("EDL_TOKEN", "secret", 1) < 0 ||
             unsetenv("EDL_TOKEN_FILE") < 0 || dup2(fileno(out), STDOUT_FILENO) < 0 ||
             dup2(fileno(out), STDERR_FILENO) < 0)

@@ -40,7 +40,7 @@
 #include "tests/unit/stored_rows.h"
 #include "tests/unit/test.h"
 
-#define READY_MS 20000
+#define READY_MS 120000
 #define POINTS_MAX 2000 /* a bound that only an endless run reaches */
 #define STRIDE "EDL_POINT_STRIDE"
 #define JOBS_CHECKED 4 /* of the newest; the file's own checks are of all */
@@ -199,7 +199,8 @@ static json_t *call(struct site *site, const char *method, const char *path, con
                                  .bearer_token = site->token,
                                  .headers = { header },
                                  .body = body,
-                                 .body_size = body != NULL ? strlen(body) : 0 };
+                                 .body_size = body != NULL ? strlen(body) : 0,
+                                 .timeout_us = READY_MS * USEC_PER_MSEC };
     struct http_answer answer = { 0 };
     json_t *json = NULL;
 

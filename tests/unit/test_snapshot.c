@@ -16,7 +16,7 @@
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 
-#define LONG_US (60 * USEC_PER_SEC)
+#define LONG_US (120 * USEC_PER_SEC)
 #define LARGE (3U << 20) /* more than a pipe holds */
 
 struct told {

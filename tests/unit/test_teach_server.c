@@ -129,7 +129,7 @@ static int meet(const struct teacher *teacher)
     const struct sockaddr_in address = { .sin_family = AF_INET,
                                          .sin_port = htons(teacher->port),
                                          .sin_addr = { htonl(INADDR_LOOPBACK) } };
-    const struct timeval patience = { .tv_sec = 60 };
+    const struct timeval patience = { .tv_sec = 120 };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);

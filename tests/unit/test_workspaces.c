@@ -97,7 +97,7 @@ static void on_stored(struct workspace *workspace, const struct edl_error *error
 static void await(struct fixture *f, const unsigned *n, unsigned wanted)
 {
     while (*n < wanted)
-        assert_true(sd_event_run(f->event, 20 * USEC_PER_SEC) > 0);
+        assert_true(sd_event_run(f->event, 120 * USEC_PER_SEC) > 0);
 }
 
 static int new_upload(struct fixture *f, const char *sha256, uint64_t bytes,
