@@ -45,7 +45,7 @@ for i in 0 1 2; do
 done
 edl show sweep | grep -q '^2 jobs succeeded (sweep-0, sweep-2)' || fail "show: $(edl show sweep)"
 edl submit --name sweep --array 0-1 --cpu 100m -- sleep 1000 >/dev/null
-await 120 'they run' job_is sweep-1 running
+for i in 0 1; do await 120 'they run' job_is sweep-$i running; done
 edl why sweep | grep -q '^2 jobs running (sweep-0 to sweep-1)' || fail "why: $(edl why sweep)"
 edl kill sweep | grep -q '^array sweep: 2 jobs are being stopped' || fail 'the array is not stopped'
 edl wait sweep >/dev/null && fail 'what was killed has succeeded'
