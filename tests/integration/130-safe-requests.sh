@@ -66,12 +66,16 @@ waiting_bytes() { # in sockets of the scheduler that nobody has read
     awk -v port="$port" \
         'index($2, port) && $4 == "01" { split($5, q, ":"); if (q[2] != "00000000") n++ } END { exit n == 0 }' /proc/net/tcp
 }
+agent=$(pgrep -f -- "edl-agent .*$work" | head -n 1)
+kill -STOP "$agent" # its reports would be bytes as well
+await 120 'what was sent is read' eval '! waiting_bytes'
 pid=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
 kill -STOP "$pid"
 edl submit --name again --workspace private -- sleep 1000 >"$work/out" 2>"$work/err" &
 submit_pid=$!
 (unset EDL_SERVER && await 120 'the submission is sent' waiting_bytes) # nobody is asked: the scheduler stands still
 kill -9 "$pid"
+kill -CONT "$agent"
 wait "$submit_pid" || fail "edl submit did not ask again: $(cat "$work/err")"
 grep -q 'asking again' "$work/err" || fail "edl submit does not say that it asked again: $(cat "$work/err")"
 await 120 'it runs' job_is again running
