@@ -131,7 +131,8 @@ stranger() { "$python" "$work/stranger.py" "$port" "$id" "$incarnation" "$1" || 
 [ "$(stranger "$(printf '%064d' 0)")" = refused ] || fail 'a stranger without a secret was let in'
 [ "$(stranger "$secret")" = refused ] || fail "a stranger with another job's secret was let in"
 [ "$(stranger "$training")" = 'let in' ] || fail 'who has the secret was not let in'
-edl logs learns --role pserver | grep -q 'refused a peer that says it is trainer-7' || fail 'the server says nothing of strangers'
+tells_strangers() { edl logs learns --role pserver | grep -q 'refused a peer that says it is trainer-7'; }
+await 120 'the server tells of strangers' while_job learns tells_strangers
 
 # a server that is started by hand: with a secret of a file, or not at all
 if edl-pserver --listen 127.0.0.1:0 2>"$work/err"; then fail 'a server without a secret serves'; fi
