@@ -31,7 +31,8 @@ for i in 1 2 3; do
     edl wait "tick-$i" --timeout 120 || fail "tick-$i: $(job_field "tick-$i" .reason)"
 done
 [ "$(grep -c 'cannot give back' "$work/ram.log")" = 1 ] || fail "it is said $(grep -c 'cannot give back' "$work/ram.log") times"
-[ "$(edl logs talk | tail -n 1)" = '[trainer-0] line 020000 of this one' ] || fail "the end: $(edl logs talk | tail -n 1)"
+its_end() { [ "$(edl logs talk | tail -n 1)" = '[trainer-0] line 020000 of this one' ]; }
+await 120 'its end is there' while_job talk its_end
 kill "$agent"
 wait "$agent" || true
 cluster_stop
