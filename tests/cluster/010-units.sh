@@ -21,13 +21,13 @@ start_agent() { # ARGUMENT...
         >>/run/edl/agent.log 2>&1 & echo $! >/run/edl/agent.pid' sh "$@"
 }
 machine_in n1 sh -c 'edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 &'
-await 60 'the scheduler listens' machine_in n1 test -s /run/edl/scheduler/address
+await 120 'the scheduler listens' machine_in n1 test -s /run/edl/scheduler/address
 address=$(machine_in n1 cat /run/edl/scheduler/address)
 start_agent
 
 # what is said of such a machine
 joined() { machine_in n1 test -s /var/lib/edl/agent/credential; }
-await 60 'it has joined' joined
+await 120 'it has joined' joined
 machine_in n1 edl doctor --scheduler "http://$address" >"$machines/doctor" || fail "edl doctor finds: $(grep ^problem "$machines/doctor")"
 for line in 'systemd: [0-9].* runs this machine' 'system bus: is reached' 'limits: each process gets a unit' 'cgroup.kill' 'credential'; do
     grep -q "^ok  *$line" "$machines/doctor" || fail "edl doctor does not say $line: $(cat "$machines/doctor")"
@@ -37,7 +37,7 @@ rm -f "$machines/doctor"
 # a unit with limits, in a slice of its job, without devices and with a /tmp of its own
 machine_in n1 touch /tmp/of-the-machine
 edl submit --name first --cpu 500m --memory 64Mi -- sh -c 'head -c 16M /dev/zero >/dev/shm/shared; ls /tmp; cat /proc/self/cgroup; exec sleep 1000'
-await 60 'it runs' job_is first running
+await 120 'it runs' job_is first running
 unit=$(unit_of 1)
 [ "$unit" = edl-1.trainer.0.1.service ] || fail "the unit is called $unit"
 while read -r name value; do
@@ -54,7 +54,7 @@ KillMode mixed
 END
 [ "$(property edl-1.slice CPUWeight)" = 50 ] || fail "its slice weighs $(property edl-1.slice CPUWeight)"
 in_its_group() { edl logs first | grep -q "0::/edl.slice/edl-1.slice/$unit/program\$"; }
-await 60 'it says that it is in its control group' in_its_group
+await 120 'it says that it is in its control group' in_its_group
 edl logs first | lacks of-the-machine || fail "it sees the machine's /tmp"
 
 # what it uses is what its control group says: memory that no process maps, its supervisor as two of its tasks (one moves its output)
@@ -62,15 +62,15 @@ figures() {
     edl show first --json | holds '.processes[0] | .memory_used_bytes >= 16777216 and .memory_used_bytes <= .memory_peak_bytes and
         .memory_peak_bytes <= 67108864 and .tasks == 3 and .cpu_used_us > 0'
 }
-await 60 'its figures are those of its control group' figures
+await 120 'its figures are those of its control group' figures
 
 # the agent is killed: the process goes on, and the next agent knows it
 before=$(property "$unit" MainPID)
 machine_in n1 sh -c 'kill -9 $(cat /run/edl/agent.pid)'
 agent_gone() { machine_in n1 sh -c '! kill -0 $(cat /run/edl/agent.pid) 2>/dev/null'; } # only then its lock is free
-await 60 'the agent is dead' agent_gone
+await 120 'the agent is dead' agent_gone
 start_agent
-await 60 'it is adopted' machine_in n1 grep -q '1.trainer.0.1 adopted' /run/edl/agent.log
+await 120 'it is adopted' machine_in n1 grep -q '1.trainer.0.1 adopted' /run/edl/agent.log
 [ "$(property "$unit" MainPID)" = "$before" ] || fail "it was started anew"
 
 machine_in n1 cat /run/edl/agent.log | lacks 'systemd keeps .* of' || fail 'limits were read back as others'
@@ -81,19 +81,19 @@ machine_in n1 sh -c 'cat >/run/edl/tree' <<'END'
 "setsid sleep 1001 & (trap '' TERM; exec sleep 1002) & exec sleep 1003"]}}}
 END
 edl submit /run/edl/tree
-await 60 'it runs' job_is tree running
+await 120 'it runs' job_is tree running
 edl kill first tree
-await 60 'they are killed' job_is tree killed
-await 60 'it is killed' job_is first killed
+await 120 'they are killed' job_is tree killed
+await 120 'it is killed' job_is first killed
 none_left 1 && none_left 2 || fail "processes are left"
 no_units() { silent machine_in n1 systemctl list-units 'edl-*' --no-legend --plain; }
-await 60 'units and slices are gone' no_units
+await 120 'units and slices are gone' no_units
 
 # a supervisor that is killed: its unit takes the rest with it, and only then the end is told
 edl submit --name orphans -- sh -c 'setsid sleep 1004 & trap "" TERM; sleep 1005'
-await 60 'it runs' job_is orphans running
+await 120 'it runs' job_is orphans running
 machine_in n1 systemctl kill -s KILL --kill-who=main "$(unit_of 3)"
-await 60 'its end is told' job_is orphans failed
+await 120 'its end is told' job_is orphans failed
 none_left 3 || fail "processes are left"
 
 # beyond its memory: killed, and it is said why
@@ -103,7 +103,7 @@ edl show hungry --json | jq -r .job.reason | grep -q 'out of memory' || fail "th
 
 # a fork bomb stays in its unit, and ends when it is told to
 edl submit --name bomb -- sh -c 'f() { f | f & f; }; f & exec sleep 1000'
-await 60 'it runs' job_is bomb running
+await 120 'it runs' job_is bomb running
 edl kill bomb
 await 300 'it is killed' job_is bomb killed
 none_left 5 || fail "processes are left"
@@ -111,29 +111,29 @@ none_left 5 || fail "processes are left"
 # another account's: the unit keeps its supervisor root's, the process cannot reach that, and the machine's units even less
 edl submit --name others --workspace private --user nobody -- sh -c 'id -un; kill $PPID || echo safe; systemctl stop edl.slice || echo safe
     grep NoNewPrivs /proc/self/status; echo named >/dev/stderr; echo named | tee /dev/stderr; touch mine && exec sleep 1000'
-await 60 'it runs' job_is others running
+await 120 'it runs' job_is others running
 unit=$(unit_of 6)
 [ "$(machine_in n1 ps -o user= -p "$(property "$unit" MainPID)")" = root ] || fail "its supervisor is not root's"
 [ "$(machine_in n1 stat -c %U /var/lib/edl/agent/work/6-trainer-0/mine)" = nobody ] || fail "it is somebody else's"
 [ "$(edl logs others | grep -cE 'nobody|safe|NoNewPrivs:	1')" = 4 ] && [ "$(edl logs others | grep -c '\] named$')" = 3 ] || fail "it says $(edl logs others)"
 edl kill others
-await 60 'it is killed' job_is others killed
+await 120 'it is killed' job_is others killed
 none_left 6 || fail "processes are left"
 
 # many at once
 for i in 1 2 3 4 5 6 7 8; do edl submit --name "many-$i" --cpu 10m -- true >/dev/null; done
 for i in 1 2 3 4 5 6 7 8; do edl wait "many-$i" --timeout 120 >/dev/null || fail "many-$i does not succeed"; done
-await 60 'units and slices are gone' no_units
+await 120 'units and slices are gone' no_units
 
 # limits that the node asks for: CPUs of its own for a whole core, no more CPU than was granted, fewer tasks
 stop_agent() {
     machine_in n1 sh -c 'kill $(cat /run/edl/agent.pid)'
-    await 60 'the agent is gone' agent_gone
+    await 120 'the agent is gone' agent_gone
 }
 stop_agent
 start_agent --pin-cores --cpu-quota --tasks-max 300
 edl submit --name strict --cpu 1 -- sh -c 'exec sleep 1000'
-await 60 'it runs' job_is strict running
+await 120 'it runs' job_is strict running
 strict=$(edl show strict --json | jq -r .job.id)
 unit=$(unit_of "$strict")
 cpu=$(machine_in n1 sh -c 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/$(systemctl show '"$unit"' -p MainPID --value)/status')
@@ -156,17 +156,17 @@ machine_in n1 cat /run/edl/agent.log | lacks 'systemd keeps .* of' || fail 'limi
 # what the node's owner says in a drop-in wins, and is told
 machine_in n1 sh -c 'mkdir -p /etc/systemd/system/edl-.service.d && printf "[Service]\nTasksMax=111\n" >/etc/systemd/system/edl-.service.d/own.conf && systemctl daemon-reload'
 edl submit --name owned --cpu 100m -- sleep 1000
-await 60 'it runs' job_is owned running
+await 120 'it runs' job_is owned running
 unit=$(unit_of "$(edl show owned --json | jq -r .job.id)")
 if [ "$(property "$unit" TasksMax)" = 111 ]; then
     told() { machine_in n1 grep -q "systemd keeps .*TasksMax of $unit at 111, 300 was asked for" /run/edl/agent.log; }
-    await 60 'the other limit is told' told
+    await 120 'the other limit is told' told
 else
     echo "this systemd does not apply a drop-in to a transient unit: TasksMax is $(property "$unit" TasksMax)"
 fi
 edl kill strict owned >/dev/null
-await 60 'they are killed' job_is owned killed
-await 60 'units and slices are gone' no_units
+await 120 'they are killed' job_is owned killed
+await 120 'units and slices are gone' no_units
 
 # more at once than the bus lets one connection wait for (128 answers); the night has more of them
 wave=${EDL_WAVE:-160}

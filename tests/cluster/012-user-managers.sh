@@ -19,7 +19,7 @@ agent_begin() { # ARGUMENT...
 }
 agent_gone() { machine_in n1 sh -c '! kill -0 $(cat /run/edl/agent.pid) 2>/dev/null'; }
 machine_in n1 sh -c 'edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 &'
-await 60 'the scheduler listens' machine_in n1 test -s /run/edl/scheduler/address
+await 120 'the scheduler listens' machine_in n1 test -s /run/edl/scheduler/address
 address=$(machine_in n1 cat /run/edl/scheduler/address)
 
 # ann has an account and a manager that is there whether she is logged in or not; carol and dave have nothing here
@@ -30,7 +30,7 @@ for name in ann carol dave; do
 done
 uid=$(machine_in n1 id -u ann)
 machine_in n1 systemctl start "user@$uid.service"
-await 60 'ann has a manager' machine_in n1 test -S "/run/user/$uid/bus"
+await 120 'ann has a manager' machine_in n1 test -S "/run/user/$uid/bus"
 # as she would from a login: so it can be done
 machine_in n1 setpriv --reuid ann --regid ann --init-groups env XDG_RUNTIME_DIR="/run/user/$uid" systemd-run --user --quiet sleep 4240
 hers_runs() { machine_in n1 pgrep -x -u ann sleep >/dev/null; }
@@ -55,7 +55,7 @@ END
 for runtime in systemd direct; do
     agent_begin --runtime $runtime
     as=ann.token edl submit --name "escape-$runtime" --workspace private -- /usr/local/bin/escape >/dev/null
-    await 60 "the job ends ($runtime)" job_is "escape-$runtime" succeeded
+    await 120 "the job ends ($runtime)" job_is "escape-$runtime" succeeded
     said=$(edl logs "escape-$runtime")
     case $said in *tried*) ;; *) fail "$runtime: it says $said" ;; esac
     lacks BAD <<<"$said" || fail "$runtime: $said"
@@ -63,20 +63,20 @@ for runtime in systemd direct; do
 
     # shellcheck disable=SC2016
     as=carol.token edl submit --name "carol-$runtime" --workspace private -- sh -c 'id -u; exec sleep 4244' >/dev/null
-    await 60 "a job of carol's runs ($runtime)" job_is "carol-$runtime" running
+    await 120 "a job of carol's runs ($runtime)" job_is "carol-$runtime" running
     pid=$(edl show "carol-$runtime" --json | jq '.processes[0].pid')
     carol=$(machine_in n1 stat -c %u "/proc/$pid")
     [ "$carol" -ge 2010000000 ] || fail "$runtime: carol runs as $carol"
     # shellcheck disable=SC2016
     as=dave.token edl submit --name "dave-$runtime" --workspace private --env PID="$pid" -- sh -c 'id -u
         cat "/proc/$PID/environ" && echo BAD: environment; kill "$PID" && echo BAD: kill; [ ! -e "/proc/$PID" ] || echo BAD: seen; true' >/dev/null
-    await 60 "a job of dave's ends ($runtime)" job_is "dave-$runtime" succeeded
+    await 120 "a job of dave's ends ($runtime)" job_is "dave-$runtime" succeeded
     edl logs "dave-$runtime" | lacks -e BAD -e "$carol" || fail "$runtime: $(edl logs "dave-$runtime")"
     [ -z "${first:-}" ] || [ "$first" = "$carol" ] || fail "carol was $first and is $carol"
     first=$carol
     edl kill "carol-$runtime" >/dev/null
-    await 60 "it is killed ($runtime)" job_is "carol-$runtime" killed
+    await 120 "it is killed ($runtime)" job_is "carol-$runtime" killed
     machine_in n1 sh -c 'kill $(cat /run/edl/agent.pid)'
-    await 60 'the agent is gone' agent_gone
+    await 120 'the agent is gone' agent_gone
 done
 echo "user managers: all good"

@@ -18,11 +18,11 @@ all_told() { # JOB: both programs have told of its end
         all($ends[]; .EDL_ROLE == "trainer" and .EDL_INDEX == "0" and .EDL_INCARNATION == "1" and .EDL_NODE == "n1" and
             .PRIORITY == "6" and (.MESSAGE_ID | length == 32))'
 }
-await 60 'both tell of the end of the first' all_told 1
-await 60 'both tell of the end of the second' all_told 2
+await 120 'both tell of the end of the first' all_told 1
+await 120 'both tell of the end of the second' all_told 2
 entries EDL_JOB=1 | holds -s 'all(.EDL_JOB == "1")' || fail 'another job is among them'
 failed() { entries EDL_JOB=2 | holds -s 'any(.MESSAGE | startswith("job-failed:"))'; }
-await 60 'its failure is told' failed
+await 120 'its failure is told' failed
 entries EDL_NODE=n1 _SYSTEMD_UNIT=edl-agent.service | holds -s 'any(.MESSAGE | startswith("joined as n1"))' ||
     fail 'the agent does not say which node it is'
 
@@ -32,10 +32,10 @@ supervisor_told() {
     entries EDL_JOB=9 | holds -s 'length == 1 and all(.[]; .SYSLOG_IDENTIFIER == "edl-supervisor" and .EDL_ROLE == "trainer" and .EDL_INDEX == "3" and
         .EDL_INCARNATION == "4" and .PRIORITY == "3" and (.MESSAGE | startswith("/run/nowhere/9.trainer.3.4: ")))'
 }
-await 60 'the supervisor of 9.trainer.3.4 tells what it found' supervisor_told
+await 120 'the supervisor of 9.trainer.3.4 tells what it found' supervisor_told
 machine_in n1 systemd-run -q --wait -E EDL_NVML_LIBRARY=libc.so.6 -p StandardInput=null /opt/edl/bin/edl-prober /run /run n7
 prober_told() { entries EDL_NODE=n7 | holds -s 'any(.SYSLOG_IDENTIFIER == "edl-prober" and (.MESSAGE | startswith("GPUs are not seen: ")))'; }
-await 60 'the prober tells that it sees no GPUs' prober_told
+await 120 'the prober tells that it sees no GPUs' prober_told
 
 # -x: what an entry means, with the names put in
 explained=$(machine_in n1 journalctl -q --no-pager -x EDL_JOB=2)
@@ -53,16 +53,16 @@ said() { # MESSAGE_ID-OF TEXT
 }
 machine_in n1 edl submit --name steady --cpu 100m -- sleep 1000 >/dev/null || fail 'the third job is refused'
 job_state() { machine_in n1 edl show "$1" --json | jq -r .job.state; }
-await 60 'it runs' job_is steady running
+await 120 'it runs' job_is steady running
 main=$(state_of MainPID) child=$(machine_in n1 pgrep -x sleep)
 printf 'cpu: 700m\nheartbeat: 3s\n' | own
 machine_in n1 systemctl reload edl-agent || fail 'no reload'
 offers() { machine_in n1 edl nodes n1 --json | holds ".cpu_millicores == $1"; }
-await 60 'the scheduler knows the offer' offers 700
-await 60 'what needs a restart is told' said agent-reload-needs-restart 'reload: heartbeat is to be 3s'
+await 120 'the scheduler knows the offer' offers 700
+await 120 'what needs a restart is told' said agent-reload-needs-restart 'reload: heartbeat is to be 3s'
 printf 'cpu: 800m\nlog-max: little\n' | own
 machine_in n1 systemctl reload edl-agent || fail 'no reload'
-await 60 'what is wrong is told' said agent-reload-refused 'own.conf:2: log-max: '
+await 120 'what is wrong is told' said agent-reload-refused 'own.conf:2: log-max: '
 offers 700 || fail 'a part of a file that is wrong is taken'
 [ "$(state_of ActiveState) $(state_of MainPID) $(machine_in n1 pgrep -x sleep)" = "active $main $child" ] || fail 'a reload disturbs'
 
@@ -89,14 +89,14 @@ machine_in n2 systemctl start edl-agent && fail 'it starts without a cluster'
 [ "$(agent_of ActiveState) $(agent_of ExecMainStatus) $(agent_of NRestarts)" = 'failed 2 0' ] ||
     fail "without a cluster it is $(agent_of ActiveState), status $(agent_of ExecMainStatus), restarts $(agent_of NRestarts)"
 why_told() { machine_in n2 journalctl -t edl-agent -q -o cat --no-pager | grep -q 'edl.join-token.*nothing says which cluster; write join: and ca-pin:'; }
-await 60 'it says why' why_told
+await 120 'it says why' why_told
 printf 'join: %s\nca-pin: %s\n' "$(word_after --join)" "$(word_after --ca-pin)" | machine_in n2 sh -c 'cat >/etc/edl/agent.conf.d/join.conf'
 machine_in n2 systemctl start edl-agent || fail 'it does not start with a token'
 ready() { machine_in n1 edl nodes n2 --json | holds '.state == "ready"'; }
-await 60 'n2 is a node' ready
+await 120 'n2 is a node' ready
 machine_in n2 systemctl restart edl-agent || fail 'it does not start again'
 back() { [ "$(machine_in n2 journalctl -u edl-agent -q -o cat --no-pager | grep -c 'node n2, 0 processes adopted')" = 2 ] && ready; }
-await 60 'n2 is there after a restart' back
+await 120 'n2 is there after a restart' back
 # it was taken by its own credential: the token, which is used up, was not tried again
 [ "$(machine_in n2 journalctl -u edl-agent -q -o cat --no-pager | grep -c '^joined as n2')" = 1 ] || fail 'n2 joins again'
 said=$(machine_in n2 journalctl "_SYSTEMD_INVOCATION_ID=$(agent_of InvocationID)" -p warning -q -o cat --no-pager) || fail "the journal fails: $said"

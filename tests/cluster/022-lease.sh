@@ -30,29 +30,29 @@ join() { # NAME
         printf "no-foreign: true\ncpu: 2\nlabel: [for-%s=yes]\n" "$0" >/etc/edl/agent.conf.d/own.conf' "$1"
     machine_in "$1" edl-agent --join "$(jq -r .server <<<"$token")" --token "$(jq -r .token <<<"$token")" --ca-pin "$(jq -r .ca_pin <<<"$token")" &
     joining=$!
-    await 60 "$1 has joined" machine_in "$1" test -s /var/lib/edl/agent/credential
+    await 120 "$1 has joined" machine_in "$1" test -s /var/lib/edl/agent/credential
     machine_in "$1" pkill -x edl-agent
     wait $joining && machine_in "$1" systemctl start edl-agent
 }
 for name in n1 n2; do join $name; done
 ready() { [ "$(api GET /nodes | jq '[.nodes[] | select(.state == "ready")] | length')" = "$1" ]; }
-await 60 'both are nodes' ready 2
+await 120 'both are nodes' ready 2
 for job in one two; do edl submit --name $job -- sleep 3000 >/dev/null; done
 live() { api GET "/jobs/$1/processes?state=live" | jq -r '.processes[] | select(.state == "running") | "\(.node) \(.incarnation)"'; }
 running() { [ -n "$(live one)" ] && [ -n "$(live two)" ]; }
-await 60 'both jobs run' running
+await 120 'both jobs run' running
 all() { for job in one two; do api GET "/jobs/$job/processes?state=all" | jq -c '.processes[] | [.job_id, .incarnation, .pid, .state]'; done; }
 
 # ---- the scheduler is away: an upgrade that takes long, a restart, a crash
 before=$(all)
 machine_in s systemctl stop edl-scheduler
-await 60 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
+await 120 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
 machine_in s systemctl start edl-scheduler
 machine_in s systemctl restart edl-scheduler
 machine_in s systemctl kill -s KILL edl-scheduler
 again() { edl submit --name "probe" -- true >/dev/null 2>&1; }
-await 60 'it answers again' again
-await 60 'all nodes have reported' job_is probe succeeded # nothing is started before
+await 120 'it answers again' again
+await 120 'all nodes have reported' job_is probe succeeded # nothing is started before
 [ "$(all)" = "$before" ] || fail "other processes run: $before; now $(all)"
 
 # ---- a machine is switched off
@@ -67,7 +67,7 @@ for round in 1 2; do
     awk "BEGIN { exit !($took <= $within_s) }" || fail "it took $took s, and is to take $within_s"
     machine_boot "$node"
     machine_in "$node" systemctl start edl-agent || fail "no agent on $node"
-    await 60 'the node is back' ready 2
+    await 120 'the node is back' ready 2
 done
 
 # ---- the scheduler is gone and has said nothing, as when its machine loses power: what runs is frozen, and goes on
@@ -76,20 +76,20 @@ groups() { # NAME: cgroup.events of the programs there; a group of an earlier bo
 }
 frozen() { [ "$(for name in n1 n2; do groups $name; done | grep -c '^frozen 1$')" = 2 ]; }
 thawed() { [ "$(for name in n1 n2; do groups $name; done | grep -c '^frozen 0$')" = 2 ]; }
-await 60 'both jobs run' running
+await 120 'both jobs run' running
 before=$(all)
 read -r node incarnation <<<"$(live one)"
-await 60 'the programs are in groups of their own' thawed
+await 120 'the programs are in groups of their own' thawed
 machine_in s sh -c 'echo "away: 0" >/etc/edl/scheduler.conf.d/away.conf && systemctl reload edl-scheduler'
 # a reload is over before the scheduler has read anything
-await 60 'the scheduler has read it' machine_in s sh -c 'journalctl -u edl-scheduler -o cat --no-pager | grep -q "reload: away is now"'
+await 120 'the scheduler has read it' machine_in s sh -c 'journalctl -u edl-scheduler -o cat --no-pager | grep -q "reload: away is now"'
 machine_in s systemctl stop edl-scheduler.socket edl-scheduler # a call would start it again
-await 60 'what runs is frozen' frozen
+await 120 'what runs is frozen' frozen
 machine_in "$node" systemctl stop edl-agent
-await 60 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
+await 120 'three leases have passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 16
 frozen || fail 'something is not frozen any more'
 machine_in "$node" systemctl start edl-agent
 machine_in s systemctl start edl-scheduler.socket edl-scheduler
 await 120 'what ran goes on' thawed
-await 60 'both are nodes' ready 2
+await 120 'both are nodes' ready 2
 [ "$(all)" = "$before" ] || fail "other processes run: $before; now $(all)"

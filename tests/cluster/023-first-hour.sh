@@ -24,18 +24,18 @@ alice . "$both sh -c 'ls -A | wc -l'" >"$machines/out" 2>"$machines/err" || fail
 # --- removed, and taken back with the line as it is printed
 edl node drain n2 >/dev/null
 is_empty() { edl node remove n2 >/dev/null 2>&1; }
-await 60 'it is removed' is_empty
+await 120 'it is removed' is_empty
 line=$(edl node add n2 2>/dev/null)
 case $line in *' --join-only && systemctl enable --now edl-agent') ;; *) fail "the line is: $line" ;; esac
 # the links of a unit that is enabled need the file that packages bring
 machine_in n2 sh -c "${line%% && *}" >"$machines/out" 2>&1 || fail "it does not come back: $(cat "$machines/out")"
-await 60 'it is back' units_ready 2
+await 120 'it is back' units_ready 2
 
 # --- another address
 device=$(machine_in n2 ip -j addr | jq -r --arg address "${machine_address[n2]}" '.[] | select(any(.addr_info[]; .local == $address)).ifname')
 machine_in n2 sh -ec "ip addr add 10.77.0.99/24 dev $device; ip addr del ${machine_address[n2]}/24 dev $device; ip addr add 10.77.0.99/24 dev $device 2>/dev/null || true"
 moved() { edl nodes n2 --json | holds '.state == "ready" and .address == "10.77.0.99"'; }
-await 60 'its new address is known' moved
+await 120 'its new address is known' moved
 # shellcheck disable=SC2016
 edl submit --name ranks --mode collective --min 2 --max 2 --cpu 1500m --memory 64Mi --workspace private --user alice --follow -- \
     sh -c 'echo "rank $RANK master $MASTER_ADDR on $EDL_NODE"' >"$machines/out" 2>/dev/null || fail "ranks: $(cat "$machines/out")"

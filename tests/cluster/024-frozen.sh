@@ -46,7 +46,7 @@ join() { # NAME
     token=$(api POST /tokens/join -d '{}') || return 1
     machine_in "$1" edl-agent --join "$(jq -r .server <<<"$token")" --token "$(jq -r .token <<<"$token")" --ca-pin "$(jq -r .ca_pin <<<"$token")" &
     joining=$!
-    await 60 "$1 has joined" machine_in "$1" test -s /var/lib/edl/agent/credential
+    await 120 "$1 has joined" machine_in "$1" test -s /var/lib/edl/agent/credential
     machine_in "$1" pkill -x edl-agent
     wait $joining && machine_in "$1" systemctl start edl-agent
 }
@@ -56,7 +56,7 @@ configure n3 'for-n3=yes, moves=yes'
 machine_in n1 systemctl start edl-agent || fail 'there is no agent on n1'
 for name in n2 n3; do join $name || fail "$name does not join"; done
 ready() { [ "$(api GET /nodes | jq '[.nodes[] | select(.state == "ready")] | length')" = "$1" ]; }
-await 60 'three machines are nodes' ready 3
+await 120 'three machines are nodes' ready 3
 said 'three machines are nodes'
 
 # ---- the jobs: one on each node that is not fault tolerant; two servers on n2, two trainers on n3
@@ -132,8 +132,8 @@ for job in on-n2 on-n3 train; do went_on $job || fail "of $job something stood s
 
 from=$(uptime_s)
 machine_cut n1
-await 60 'all of n2 stands still' frozen_on n2 3
-await 60 'all of n3 stands still' frozen_on n3 3
+await 120 'all of n2 stands still' frozen_on n2 3
+await 120 'all of n3 stands still' frozen_on n3 3
 said "n1 is cut off for $(passed_s "$from") s: all of n2 and n3 stands still"
 counted=$(lines on-n3)
 stop_from=$(uptime_s)
@@ -151,7 +151,7 @@ await 120 'the scheduler is there again' answers
 go_on "n1 was without power for $(passed_s "$from") s" "$from"
 for name in n2 n3; do is "$(pause_s "on-$name" "$from") >= $cut_s - $lease_s" || fail "on-$name did not stand still: $(pause_s "on-$name" "$from") s"; done
 thawed() { [ "$(events process-thawed | wc -l)" -ge 6 ]; }
-await 60 'it is told that they stood still' thawed
+await 120 'it is told that they stood still' thawed
 events process-thawed
 edl why on-n2
 for job in on-n2 on-n3; do edl why $job | grep -q 'stood still for .* s: its node n. was cut off' || fail "edl why says: $(edl why $job)"; done
@@ -177,7 +177,7 @@ read -r _ _ node pid _ <<<"$(live moves)"
 [ "$node" = n3 ] || fail "it is on $node"
 from=$(uptime_s)
 machine_link n3 down
-await 60 'it acts on n1' acts moves '1 2'
+await 120 'it acts on n1' acts moves '1 2'
 said "n3 is cut off for $(passed_s "$from") s: its work acts on n1, whose first sign came $(awk -v from="$from" '$1 == 2 { printf "%.1f", $4 - from; exit }' "$machines/shared/counts/moves") s after the cut"
 frozen_on n3 2 || fail 'what ran on n3 does not stand still'
 for job in moves on-n3; do is "$(last_of $job 1) <= $from + $lease_s" || fail "$job acted after its lease: $(last_of $job 1), the cut was at $from"; done
@@ -192,7 +192,7 @@ moment=$(uptime_s)
 machine_link n2 down
 until seconds_since "$moment" 5; do await_pause 0.05; done
 machine_link n2 up
-await 60 'n2 goes on' counts on-n2 "$(($(lines on-n2) + 5))"
+await 120 'n2 goes on' counts on-n2 "$(($(lines on-n2) + 5))"
 [ "$(live on-n2)" = "$before" ] || fail "another process runs on n2: $before, $(live on-n2)"
 exact on-n2
 said "n2 was cut off for 5 s: the same process, pause $(pause_s on-n2 "$moment") s"
@@ -204,11 +204,11 @@ machine_in n3 test -e "/proc/$pid" || fail 'what was cut off is gone already'
 back=$(uptime_s)
 machine_link n3 up
 gone() { machine_in n3 test ! -e "/proc/$pid"; }
-await 60 'what was frozen is killed' gone
+await 120 'what was frozen is killed' gone
 said "n3 is back: what was frozen is gone after $(passed_s "$back") s"
 none_on() { silent machine_in n3 sh -c 'pgrep -x count; true'; }
-await 60 'nothing of it is left' none_on
-await 60 'three machines are nodes' ready 3
+await 120 'nothing of it is left' none_on
+await 120 'three machines are nodes' ready 3
 for job in moves on-n3; do is "$(last_of $job 1) <= $from + $lease_s" || fail "$job acted after its lease: $(last_of $job 1)"; done
 acts moves '1 2' || fail "it ran as $(incarnations moves)"
 said 'done'

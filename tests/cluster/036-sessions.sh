@@ -12,7 +12,7 @@ machine_boot n1
 machine_in n1 mkdir -m 700 /run/edl-s
 units_install n1 || fail 'the units cannot be installed'
 machine_in n1 sh -c 'useradd -u 1234 -m -s /bin/bash ann; edl-scheduler --state-dir /run/edl-s --listen 127.0.0.1:0 >/run/edl-s/log 2>&1 &'
-await 60 'the scheduler listens' machine_in n1 test -s /run/edl-s/address
+await 120 'the scheduler listens' machine_in n1 test -s /run/edl-s/address
 server=http://$(machine_in n1 cat /run/edl-s/address)
 machine_in n1 sh -c 'rm -f /etc/edl/agent.conf.d/10-this-machine.conf
     printf "scheduler: %s\njoin-token-file: /run/edl-s/join-token\nno-foreign: true\ndefault-user: ann\n" "$0" >/etc/edl/agent.conf.d/own.conf
@@ -24,7 +24,7 @@ session() {
     EDL_SERVER=$server EDL_TOKEN_FILE=$machines/token timeout 300 nsenter -t "${machine_leader[n1]}" -n "$python" "$machines/driver.py" j "$@"
 }
 edl submit --name j --cpu 500m --memory 96Mi -- sh -c 'touch /tmp/of-the-job; exec sleep 100000' || fail 'no job'
-await 60 'it runs' job_is j running
+await 120 'it runs' job_is j running
 unit=$(machine_in n1 systemctl list-units 'edl-1.*.service' --no-legend --plain | cut -d' ' -f1)
 program=$(machine_in n1 pgrep -x sleep -u ann)
 
@@ -56,27 +56,27 @@ hold() {
 }
 left='pgrep -f "sleep 17[1]1"; pgrep -x edl-session; find /sys/fs/cgroup -path "*.service/program/session-*"'
 for what in 'kill -9 $(pgrep -o -x edl-session)' 'kill -9 $(pgrep -n -x edl-session)' 'kill -9 $(pgrep -x edl-session)' 'systemctl kill -s KILL edl-agent' 'systemctl stop "edl-session-*"'; do
-    await 60 'the agent answers' eval 'session -- true 2>/dev/null'
+    await 120 'the agent answers' eval 'session -- true 2>/dev/null'
     hold
     machine_in n1 sh -c "$what"
-    await 60 "nothing is left after $what" none "$left"
+    await 120 "nothing is left after $what" none "$left"
     wait $holder || true
     machine_in n1 test -e "/proc/$program" || fail "the process was touched by $what"
 done
 hold
 edl kill j
 wait $holder || true
-await 60 'nothing is left of the job' none "$left"
-await 60 'nor of its unit' none "systemctl list-units '$unit' --no-legend --plain"
+await 120 'nothing is left of the job' none "$left"
+await 120 'nor of its unit' none "systemctl list-units '$unit' --no-legend --plain"
 
 # a program in a unit reads what is typed, and edl-idle sees who works and who is there by the unit's groups
 edl submit --name types --cpu 100m --memory 64Mi --stdin -- sh -c 'read -r line; echo "got $line"' || fail 'no job'
-await 60 'it runs' job_is types running
+await 120 'it runs' job_is types running
 echo 'a line' | edl attach types >"$machines/out" 2>&1 || fail "it read nothing: $(cat "$machines/out")"
 grep -qx 'got a line' "$machines/out" || fail "it read: $(cat "$machines/out")"
 edl submit --name idles --cpu 100m --memory 64Mi -- edl-idle --idle 2s -- sleep 100000 || fail 'no job'
 edl submit --name place --cpu 100m --memory 64Mi -- edl-idle --sessions 4s || fail 'no job'
-await 60 'it runs' job_is place running
+await 120 'it runs' job_is place running
 edl exec place -- sleep 6 || fail "a place with somebody in it ended: $(edl logs place)"
 edl wait idles place --timeout 300 || fail "they end otherwise: $(edl logs idles; edl logs place)"
 
@@ -92,9 +92,9 @@ grep -q ' ann .* told$' "$machines/out" && grep -q 'of the prolog$' "$machines/o
 machine_in n1 sh -c 'printf "#!/bin/sh\n[ -e /run/edl-s/again ] || { touch /run/edl-s/again; setsid sleep 1712 & sleep 1712; }\n" >/etc/edl/prolog.d/20-hangs
     chmod 755 /etc/edl/prolog.d/20-hangs'
 edl submit --name again --cpu 100m --memory 64Mi -- true || fail 'no job'
-await 60 'a prolog hangs' machine_in n1 pgrep -f 'sleep 171[2]'
+await 120 'a prolog hangs' machine_in n1 pgrep -f 'sleep 171[2]'
 machine_in n1 systemctl kill -s KILL edl-agent
-await 60 'nothing is left of the prolog' none 'pgrep -f "sleep 171[2]"'
+await 120 'nothing is left of the prolog' none 'pgrep -f "sleep 171[2]"'
 edl wait again --timeout 300 || fail "its prolog did not run again: $(edl why again; machine_in n1 journalctl -u edl-agent --no-pager -n 30)"
 machine_in n1 sh -c '! mountpoint -q /mnt' || fail 'its epilog did not run before the end was told'
 none 'systemctl list-units "edl-prolog-*" "edl-epilog-*" --no-legend --plain' || fail 'a unit of a prolog is left'

@@ -52,7 +52,7 @@ in_machine edl fetch folder -o /tmp/back || fail 'nothing comes back'
 in_machine test -e /tmp/back/own/file || fail "what came back: $(in_machine find /tmp/back)"
 in_machine sh -c 'echo "keep-outputs: 1s" >/etc/edl/agent.conf.d/keep.conf && systemctl reload edl-agent'
 no_copies() { silent in_machine find /var/lib/edl/agent/workspaces/copies -mindepth 1; }
-await 60 'its copy is removed' no_copies
+await 120 'its copy is removed' no_copies
 # (of a busy machine the scheduler says that it stood still)
 complaints() { in_machine journalctl -u edl-agent -u edl-scheduler -p warning -q -o cat --no-pager >"$machines/complaints" && sed '/^stood still for /d' "$machines/complaints"; }
 silent complaints || fail "a daemon complains: $(complaints)"
@@ -64,7 +64,7 @@ in_machine journalctl -q --no-pager -x EDL_JOB=1 | grep -q 'Process trainer-0 of
 # a process that goes on through all that follows
 in_machine edl submit --name steady -- sleep 1000 >/dev/null
 job_state() { in_machine edl show "$1" --json | jq -r .job.state; }
-await 60 'it runs' job_is steady running
+await 120 'it runs' job_is steady running
 steady() { in_machine pgrep -x -d ' ' sleep; }
 before=$(steady)
 
@@ -93,9 +93,9 @@ calls=$!
 apt install -y --reinstall edl-scheduler edl-agent edl-client
 : >"$machines/called"
 wait $calls || fail "somebody is turned away by an upgrade: $(tail -n 3 "$machines/calls")"
-await 60 'the agent is back' in_machine systemctl is-active -q edl-agent
+await 120 'the agent is back' in_machine systemctl is-active -q edl-agent
 is_adopted() { in_machine edl nodes --json | holds '[.nodes[] | select(.state == "ready")] | length == 1'; }
-await 60 'the node is there' is_adopted
+await 120 'the node is there' is_adopted
 [ "$(steady)" = "$before" ] && job_is steady running || fail "its process was $before and is $(steady)"
 
 # another machine: nothing is started before it belongs to a cluster; one line, and it does
@@ -111,7 +111,7 @@ in_machine sh -c "$line" >"$machines/joining" 2>&1 || fail "the line fails: $(ca
 for command in is-enabled is-active; do in_machine systemctl $command -q edl-agent || fail "the agent's service: not $command"; done
 here=n1
 both() { in_machine edl nodes --json | holds '[.nodes[] | select(.state == "ready") | .name + " " + .address] == ["n1 10.77.0.11", "n2 10.77.0.12"]'; }
-await 60 'both are nodes' both
+await 120 'both are nodes' both
 in_machine edl node cordon n1 >/dev/null # so that only the other one can take it
 said=$(in_machine timeout 300 edl submit --follow -- hostname) || fail "the job on n2 fails: $said"
 echo "$said" | grep -q 'n2$' || fail "the job on n2 says: $said"

@@ -145,4 +145,4 @@ edl logs broken | grep -q 'the parameter server ended with status 3 before it li
 [ ! -e "$shared/output/node_0/train.log" ] && [ ! -e "$shared/output/node_1/train.log" ] || fail 'a trainer was started'
 left() { grep -lsz -e "^JOB_PATH=$shared\$" /proc/[0-9]*/environ || true; }
 none_left() { silent left; }
-await 60 'nothing of the jobs is left' none_left
+await 120 'nothing of the jobs is left' none_left

@@ -22,10 +22,10 @@ try() { # NAME
         nodes: $nodes, workspace: $folder}]}' --args "${nodes[@]}" >"$name.json"
     edl submit --follow "$name.json" >"$name.out" 2>"$name.err" &
     local follower=$!
-    await 60 "the job $name is there" is_there "$name"
+    await 120 "the job $name is there" is_there "$name"
     for reader in 1 2; do edl logs -f "$name" >"$name.out.$reader" 2>"$name.err.$reader" & done
     for reader in .err .err.1 .err.2; do
-        await 60 "$name$reader tells why the job waits" grep -qs "^note: $name waits: .*$work/absent" "$name$reader"
+        await 120 "$name$reader tells why the job waits" grep -qs "^note: $name waits: .*$work/absent" "$name$reader"
     done
     edl kill "$name" >/dev/null
     if wait "$follower"; then fail "edl submit --follow succeeded: $(cat "$name.out")"; fi

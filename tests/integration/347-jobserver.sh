@@ -82,9 +82,9 @@ jq -r '.pods[].pod_id' "$work/last" | sort >"$work/last.pods"
 [ "$(comm -12 "$work/first.pods" "$work/last.pods" | wc -l)" = 2 ] || fail "not two pods stayed: $(cat "$work/first" "$work/last")"
 [ "$(pids "$job" trainer | sort | comm -12 - "$work/pids" | wc -l)" = 2 ] || fail 'not two processes stayed'
 pod=$(comm -13 "$work/first.pods" "$work/last.pods")
-await 60 'the pod tells' while_runs "$client" test -s "$work/kept/$pod"
+await 120 'the pod tells' while_runs "$client" test -s "$work/kept/$pod"
 [ "$(cut -d' ' -f2- "$work/kept/$pod")" = "$pod $pod PADDLE_EDL test_job_id_1234 1:3 $work/data" ] || fail "told: $(cat "$work/kept/$pod")"
-await 60 'the client tells' grep -q "$pod runs on" "$work/client.log"
+await 120 'the client tells' grep -q "$pod runs on" "$work/client.log"
 
 touch "$work/kept/enough"
 wait "$client" || fail "the client: $(cat "$work/client.log")"

@@ -24,7 +24,7 @@ jq -n --arg work "$work" --arg path "$EDL_SOURCE_DIR/python" '{name: "member", m
     restart: {max: 5, backoff: "100ms"}, env: {PYTHONPATH: $path, PYTHONDONTWRITEBYTECODE: "1"},
     roles: [{role: "worker", command: ["python3", $work + "/member", $work], min: 1, max: 1, cpu: "500m"}]}' >"$work/job.json"
 edl submit "$work/job.json" >/dev/null
-await 60 'it runs' while_job member test -e "$work/runs.1"
+await 120 'it runs' while_job member test -e "$work/runs.1"
 first=$(pids member worker)
 
 # who goes on is left alone, also while no agent is there
@@ -32,12 +32,12 @@ oldest() { pgrep -o -f -- "edl-agent .*--node .*$work"; } # not one that it star
 agent=$(oldest)
 kill -9 "$agent"
 back() { local now; now=$(oldest) && [ "$now" != "$agent" ]; }
-await 60 'another agent runs' back
-await 60 'a long step is over' while_job member test -e "$work/stepped.1"
+await 120 'another agent runs' back
+await 120 'a long step is over' while_job member test -e "$work/stepped.1"
 
 kill -STOP "$first"
 begun=$(date +%s%N)
-await 60 'it is killed and started again' while_job member test -e "$work/runs.2"
+await 120 'it is killed and started again' while_job member test -e "$work/runs.2"
 echo "after $((($(date +%s%N) - begun) / 1000000)) ms another one runs"
 ended=$(api GET '/jobs/member/processes?state=all' | jq -c '.processes[] | select(.incarnation == 1) | [.state, .exit_signal, .cause, .reason]')
 [[ $ended == *'"exited",9,"stood-still"'*'it said nothing for 3 s'* ]] || fail "it ended otherwise: $ended"

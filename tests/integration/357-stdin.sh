@@ -48,12 +48,12 @@ reader() { edl logs reader | sed -n 's/.*begins //p' | tail -n 1; }
 type_line() { as nobody sh -c "echo $1 >/proc/$reads/fd/0"; }
 type_and_see() {
     type_line "$1"
-    await 60 "it reads \"$1\"" says "got $1"
+    await 120 "it reads \"$1\"" says "got $1"
 }
 
 submit --name reader --stdin
 [ "$(edl show reader --json | jq '.job.spec.roles[0].stdin')" = true ] || fail "its document says: $(edl show reader --json)"
-await 60 "it runs" says 'begins .*'
+await 120 "it runs" says 'begins .*'
 reads=$(reader)
 type_and_see one
 type_and_see two
@@ -73,13 +73,13 @@ kill -9 "$scheduler"
 wait "$scheduler" || true
 scheduler_begin "$address"
 agent_begin "adopted"
-await 60 'it has read "three"' says 'got three'
+await 120 'it has read "three"' says 'got three'
 type_and_see four
 [ "$(reader)" = "$reads" ] || fail "it is another process"
 type_and_see end
 edl wait reader >/dev/null || fail "it failed: $(edl logs reader)"
 gone() { [ ! -e "$fifo" ]; }
-await 60 "its FIFO goes with its folder" gone
+await 120 "its FIFO goes with its folder" gone
 
 # the next incarnation has an input of its own; its job was read back from the store before that
 jq -n --arg file "$work/reader.py" --arg user "${user#--user }" '{name: "again", mode: "collective", fault_tolerant: true, restart: {max: 1, backoff: "100ms"},
@@ -88,14 +88,14 @@ jq -n --arg file "$work/reader.py" --arg user "${user#--user }" '{name: "again",
 edl submit "$work/job.json" >/dev/null
 says() { edl logs again | grep -q "$1\$"; }
 reader() { edl logs again | sed -n 's/.*begins //p' | tail -n 1; }
-await 60 "it runs" says 'begins .*'
+await 120 "it runs" says 'begins .*'
 reads=$(reader)
 kill "$scheduler"
 wait "$scheduler" || true
 scheduler_begin "$address"
 type_line die
 another() { differs "$reads" "$(reader)"; }
-await 60 "it is started again" another
+await 120 "it is started again" another
 reads=$(reader)
 type_and_see end
 edl wait again >/dev/null || fail "it failed: $(edl logs again)"

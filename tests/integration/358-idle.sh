@@ -43,7 +43,7 @@ for root in "/sys/fs/cgroup", "/sys/fs/cgroup/unified":
 os.execvpe("sleep", ["sleep", "1000"], environ)
 END
 submit works --idle 2s -- python3 "$work/works" "$work"
-await 60 'it works' while_job works test -e "$work/worked"
+await 120 'it works' while_job works test -e "$work/worked"
 job_is works running || fail "it ended while it worked: $(edl logs works)"
 ! says works 'this ends now' || fail "it was told to end while it worked: $(edl logs works)"
 ends_well works 'nothing has worked for 2 s: this ends now'
@@ -58,10 +58,10 @@ ends_well place 'nobody has been here for 2 s: this ends now'
 
 # somebody comes into it, and leaves
 submit visited --sessions 3s
-await 60 'it says how long is left' while_job visited says visited 'nobody has been here for .* this ends in'
+await 120 'it says how long is left' while_job visited says visited 'nobody has been here for .* this ends in'
 python3 "$work/visitor" "$(pids visited trainer)" &
 visitor=$!
-await 60 'it sees who is there' while_job visited says visited 'somebody is here again'
+await 120 'it sees who is there' while_job visited says visited 'somebody is here again'
 told=$(edl logs visited | grep -c 'nobody has been')
 submit clock --sessions 4s # longer than it may be empty
 ends_well clock 'this ends now'
@@ -79,8 +79,8 @@ submit missing --idle 1h no-such-program --idle 3
 says missing 'cannot execute no-such-program: ' || fail "it says otherwise: $(edl logs missing)"
 submit held --sessions 1h
 submit told --idle 1h -- sh -c 'trap "echo told; n=\$((n + 1))" TERM; echo up; while [ "${n:-0}" = 0 ]; do read x <"$0" || true; done; read -t 1 x <>"$0"; exit 3' "$work/never"
-await 60 'it waits' while_job told says told up
-await 60 'it waits' job_is held running
+await 120 'it waits' while_job told says told up
+await 120 'it waits' job_is held running
 edl kill held told >/dev/null
 ! edl wait held --timeout 300 >/dev/null || fail 'a place that was killed succeeded'
 ! edl wait told --timeout 300 >/dev/null || fail 'a command that was killed succeeded'

@@ -8,7 +8,7 @@ cluster_start --nodes 1
 jq -n '{name: "j", mode: "collective", env: {MARK: "a b=\"c\"\nd"},
     roles: [{role: "worker", command: ["sh", "-c", "echo first; while :; do sleep 1000; done"], min: 1, max: 1, cpu: "1500m", memory: "96Mi"}]}' >"$work/job.json"
 edl submit "$work/job.json" >/dev/null
-await 60 'it runs' at_least j worker 1
+await 120 'it runs' at_least j worker 1
 program=$(pids j worker)
 folder=$(find "$work/state" -name supervisor.json -printf '%h\n')
 driver=$EDL_SOURCE_DIR/tests/lib/session_driver.py

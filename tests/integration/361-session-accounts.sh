@@ -42,7 +42,7 @@ for name in ann daemon; do
 done
 agent_begin --allow-user ann --allow-user daemon
 EDL_TOKEN_FILE=$work/ann.token edl submit --name first --env MARK=here -- sh -c 'cd "$TMPDIR"; exec sleep 100000' >/dev/null
-await 60 'it runs' job_is first running
+await 120 'it runs' job_is first running
 session_as() { # USER ARGUMENT...
     local user=$1
     shift
@@ -128,7 +128,7 @@ refused_with() { # WHAT OPTION...: of an agent with these options
     kill "$agent"
     wait "$agent" || true
     agent_begin "$@"
-    await 60 'the node is back' node_ready
+    await 120 'the node is back' node_ready
     session_as ann -- id >"$work/out" 2>&1 || status=$?
     [ $status = 255 ] && grep -q "$what" "$work/out" || fail "with $*: $status, $(cat "$work/out")"
     lives "$program" || fail 'the process ended with its agent'
@@ -136,4 +136,4 @@ refused_with() { # WHAT OPTION...: of an agent with these options
 refused_with 'this node runs no process as ann' --allow-user daemon
 refused_with 'the process runs as account number 20001, and this node would run it as daemon now' --allow-user daemon --map-user ann=daemon
 edl kill first >/dev/null
-await 60 'it is over' job_is first killed
+await 120 'it is over' job_is first killed

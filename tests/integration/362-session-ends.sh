@@ -13,7 +13,7 @@ END
 # anew in each round: a job whose program is killed again and again waits ever longer
 begin_job() {
     edl submit "$work/job.json" >/dev/null
-    await 60 'it runs' runs
+    await 120 'it runs' runs
 }
 runs() { [ "$(pids j $role | wc -w)" = 1 ]; }
 begin_job
@@ -24,8 +24,8 @@ hold() {
     # a child, one in the background, one in a session of its own, a daemon: each is to be found
     session --hold --then ready --pty 24x80 -- bash -c "sleep $mark & setsid sleep $mark & (setsid nohup sleep $mark >/dev/null 2>&1 &); trap '' HUP TERM; while :; do sleep $mark; done" >"$work/out" 2>"$work/err" &
     holder=$!
-    await 60 'the session is there' grep -q ready "$work/err"
-    await 60 'all of it' eval '[ "$(pgrep -fc "^sleep $mark")" -ge 4 ]'
+    await 120 'the session is there' grep -q ready "$work/err"
+    await 120 'all of it' eval '[ "$(pgrep -fc "^sleep $mark")" -ge 4 ]'
 }
 driver_of() { pgrep -P "$(pgrep -P "$1")"; }
 both() { cluster_sessions; }
@@ -46,23 +46,23 @@ end_program() { kill -9 "$(pids j $role)"; }
 for ((round = 1; round <= rounds; round++)); do
     [ $round = 1 ] || {
         edl kill j >/dev/null
-        await 60 'it is over' job_is j killed
+        await 120 'it is over' job_is j killed
         begin_job
     }
     for end in driver keeper session both agent all scheduler program; do
-        await 100 'a session can be had' works
+        await 120 'a session can be had' works
         before=$(pids j $role)
         hold
         end_$end
-        await 60 "nothing is left, round $round, of a session whose $end was killed" silent left
+        await 120 "nothing is left, round $round, of a session whose $end was killed" silent left
         status=0
         wait $holder || status=$?
         [ $end = driver ] || [ $status = 255 ] || fail "the person sees $status when the $end was killed: $(cat "$work/err")"
         [ $end = program ] || lives "$before" || fail "the job noticed that the $end was killed"
     done
 done
-await 100 'a session can be had' works
+await 120 'a session can be had' works
 edl kill j >/dev/null
-await 60 'it is over' job_is j killed
-await 60 'nothing is left' silent left
+await 120 'it is over' job_is j killed
+await 120 'nothing is left' silent left
 cluster_stop

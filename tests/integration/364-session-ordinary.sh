@@ -45,7 +45,7 @@ for line in sys.stdin:
     print("read", line, end="", flush=True)
 END
 edl submit --name j --stdin -- "$python" "$work/own/serve" "$work/own/port" >/dev/null
-await 60 'it listens' while_job j test -s "$work/own/port"
+await 120 'it listens' while_job j test -s "$work/own/port"
 session() { timeout 300 "$python" "$EDL_SOURCE_DIR/tests/lib/session_driver.py" j "$@"; }
 program=$(pgrep -f "^$python $work/own/serve")
 
@@ -100,20 +100,20 @@ hold() {
     : >"$work/err"
     session --hold --then ready -- sh -c "setsid sleep $mark & sleep $mark & exec sleep $mark" >"$work/out2" 2>"$work/err" &
     holder=$!
-    await 60 'the session is there' grep -q ready "$work/err"
-    await 60 'all of it' eval '[ "$(pgrep -fc "^sleep $mark")" = 3 ]'
+    await 120 'the session is there' grep -q ready "$work/err"
+    await 120 'all of it' eval '[ "$(pgrep -fc "^sleep $mark")" = 3 ]'
 }
 hold
 kill -9 "$(pgrep -P "$(pgrep -P $holder)")"
-await 60 'nothing is left without the person' silent left
+await 120 'nothing is left without the person' silent left
 wait $holder || true
 hold
 kill -9 "$(newest_session)"
-await 60 'nothing is left without edl-session' silent left
+await 120 'nothing is left without edl-session' silent left
 wait $holder || true
 hold
 kill "$program"
-await 60 'nothing is left without the process' silent left
+await 120 'nothing is left without the process' silent left
 wait $holder || true
 status=0
 wait $attached || status=$?

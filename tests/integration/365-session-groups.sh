@@ -25,7 +25,7 @@ export EDL_SERVER EDL_TOKEN_FILE
 begin n1 "adopted" ${EDL_AGENT_THROUGH:-} edl-agent --node n1 --scheduler "$EDL_SERVER" --join-token-file "$work/scheduler/join-token" --state-dir "$work/state" \
     --conf '' --runtime direct --no-foreign --heartbeat 300ms --tasks-max 64 --cpu 2 --allow-root
 edl submit --name j --cpu 100m --memory 64Mi -- sleep 100000 >/dev/null
-await 100 'it runs' job_is j running
+await 120 'it runs' job_is j running
 program=$(edl show j --json | jq '.processes[0].pid')
 group=$(sed -n 's/^0:://p' "/proc/$program/cgroup")
 if [ ! -e "$unified$group/cgroup.kill" ] || [ "$group" = "$(sed -n 's/^0:://p' /proc/self/cgroup)" ]; then
@@ -42,12 +42,12 @@ status=0
 edl exec j -- bash -c 'for ((i = 0; i < 100; i++)); do sleep 1733 & done' >"$work/out" 2>&1 || status=$?
 [ $status != 0 ] && grep -q 'Resource temporarily unavailable' "$work/out" || fail "a session has more tasks than its process: $status, $(cat "$work/out")"
 left() { pgrep -f 'sleep 173[3]' || find "$unified$group" -mindepth 1 -type d 2>/dev/null; }
-await 60 'nothing is left of them' silent eval 'left || true'
+await 120 'nothing is left of them' silent eval 'left || true'
 
 echo 1 >"$unified$group/cgroup.freeze"
 edl exec j -- echo written >"$work/out" 2>"$work/err" &
 exec_pid=$!
-await 60 'a session is below the group' eval '[ -n "$(find "$unified$group" -mindepth 1 -name "session-*")" ]'
+await 120 'a session is below the group' eval '[ -n "$(find "$unified$group" -mindepth 1 -name "session-*")" ]'
 [ ! -s "$work/out" ] || fail 'a session writes while its process stands still'
 echo 0 >"$unified$group/cgroup.freeze"
 wait $exec_pid || fail "it does not go on: $(cat "$work/err")"
@@ -55,11 +55,11 @@ wait $exec_pid || fail "it does not go on: $(cat "$work/err")"
 
 edl exec j -- sh -c 'setsid sleep 1733 & (setsid sleep 1733 &); exec sleep 1733' >"$work/out" 2>"$work/err" &
 exec_pid=$!
-await 60 'all of it is there' eval '[ "$(pgrep -fc "sleep 173[3]")" -ge 3 ]'
+await 120 'all of it is there' eval '[ "$(pgrep -fc "sleep 173[3]")" -ge 3 ]'
 edl kill j >/dev/null
-await 60 'it is over' job_is j killed
-await 60 'nothing is left of it' silent eval 'left || true'
+await 120 'it is over' job_is j killed
+await 120 'nothing is left of it' silent eval 'left || true'
 status=0
 wait $exec_pid || status=$?
 [ $status = 255 ] || fail "the person sees $status: $(cat "$work/err")"
-await 60 'nor of its group' test ! -e "$unified$group"
+await 120 'nor of its group' test ! -e "$unified$group"

@@ -22,7 +22,7 @@ jq '.name = "two" | .roles[0] += {min: 2, max: 2, command: ["sleep", "1000"], ro
 {"mode": "collective", "roles": [{"cpu": "100m", "memory": "64Mi"}]}
 JOB
 edl submit "$work/two.json" >/dev/null
-await 60 'the processes run' eval 'at_least j box 1 && at_least web box 1 && at_least two box 2'
+await 120 'the processes run' eval 'at_least j box 1 && at_least web box 1 && at_least two box 2'
 
 status_of() { local status=0; timeout 300 "$@" >"$work/out" 2>"$work/err" || status=$?; echo $status; }
 wants() { [ "$1" = "$2" ] || fail "$3: status $2, $1 was wanted: $(cat "$work/out" "$work/err")"; }
@@ -60,10 +60,10 @@ sort "$work/out" | cmp - <(printf '[box-0] I am 0\n[box-1] I am 1\n') || fail "a
 interrupted() { # TIMES COMMAND: the status of an exec that gets so many SIGINT, one after each line of its output
     local status=0 line n=$1
     mkfifo "$work/lines"
-    (trap - INT; exec timeout --foreground 60 env --default-signal=INT edl exec j -- sh -c "$2" </dev/null >"$work/lines" 2>"$work/err") &
+    (trap - INT; exec timeout --foreground 300 env --default-signal=INT edl exec j -- sh -c "$2" </dev/null >"$work/lines" 2>"$work/err") &
     local pid=$! edl
     exec 8<"$work/lines"
-    while [ "$n" -gt 0 ] && read -r -t 60 line <&8; do
+    while [ "$n" -gt 0 ] && read -r -t 120 line <&8; do
         n=$((n - 1))
         edl=$(pgrep -P $pid -x edl)
         kill -INT "$edl"
@@ -89,7 +89,7 @@ jq '.roles[0].cpu = "1000000" | .name = "waits"' "$work/two.json" | edl submit -
 wants 255 "$(status_of edl exec waits -- true)" 'a job that waits'
 says 'waits' 'a job that waits'
 edl submit --name over --workspace private -- true >/dev/null 2>&1
-await 60 'it is over' job_is over succeeded
+await 120 'it is over' job_is over succeeded
 wants 255 "$(status_of edl exec over -- true)" 'a job that is over'
 says 'edl logs' 'a job that is over'
 wants 255 "$(EDL_SERVER=http://127.0.0.1:1 status_of edl exec j -- true)" 'no scheduler'
@@ -229,9 +229,9 @@ edl ps --json | lacks notebook || fail 'a job was submitted for a port that is t
 kill -INT $began
 ended 130 'Ctrl-C'
 note() { # a notebook in the background
-    (trap - INT; exec timeout --foreground 60 env --default-signal=INT edl notebook --cpu 0.1 --memory 64Mi -w private -- sleep 1816 </dev/null >"$work/out" 2>"$work/err") &
+    (trap - INT; exec timeout --foreground 300 env --default-signal=INT edl notebook --cpu 0.1 --memory 64Mi -w private -- sleep 1816 </dev/null >"$work/out" 2>"$work/err") &
     began=$!
-    await 60 'a job of a notebook' eval 'notebook=$(edl ps --json | jq -ern "input | [.jobs[] | select(.state == \"running\") | .name | select(startswith(\"notebook\"))][0]")'
+    await 120 'a job of a notebook' eval 'notebook=$(edl ps --json | jq -ern "input | [.jobs[] | select(.state == \"running\") | .name | select(startswith(\"notebook\"))][0]")'
 }
 goes_on() { # WHAT
     says "job $notebook goes on; edl kill $notebook ends it" "$1"
@@ -265,7 +265,7 @@ begin 'exec sleep 1814'
 kill -KILL "$(pgrep -f "edl-scheduler.*$work/state/scheduler")"
 ended 255 'a scheduler that ended'
 says 'the session is over; the job goes on' 'a scheduler that ended'
-await 60 'it is back, and so is the node' eval 'edl exec j -- true 2>"$work/err"'
+await 120 'it is back, and so is the node' eval 'edl exec j -- true 2>"$work/err"'
 
 # --- the process ends: so do its sessions, with its reason ---
 begin 'exec sleep 1813'

@@ -53,12 +53,12 @@ settled() { # a person takes longer to type
     ! edl ps --json | holds 'any(.jobs[]; .name == "stuck")' || edl logs stuck | grep -q begins
 }
 type_in() { # MACHINE FILE
-    await 60 'what was submitted runs' settled
+    await 120 'what was submitted runs' settled
     local text=${2%.sh}.text output=$2.said
     case $1 in
     terminal) ;;
     log) # which is a moment behind
-        await 60 "the log has: $(paste -sd';' "$text")" log_shows "$2" "$output" "$text"
+        await 120 "the log has: $(paste -sd';' "$text")" log_shows "$2" "$output" "$text"
         cat "$output"
         return
         ;;
@@ -70,7 +70,7 @@ type_in() { # MACHINE FILE
     : >"$output"
     (cd "$folder" && exec env --default-signal=INT bash -c "exec $(cat "$2")" </dev/null >"$output" 2>&1) &
     terminals="$terminals $!"
-    [ ! -e "$text" ] || await 60 "a terminal shows: $(paste -sd';' "$text")" while_runs $! shows "$output" "$text"
+    [ ! -e "$text" ] || await 120 "a terminal shows: $(paste -sd';' "$text")" while_runs $! shows "$output" "$text"
     cat "$output"
 }
 blocks docs/inside.md
@@ -90,7 +90,7 @@ run_blocks
 
 # the notebook answers whoever has its URL, and nobody else
 url=$(grep -ho 'http://127.0.0.1:[0-9]*/[^ ]*token=[^ ]*' "$work"/blocks/*.said | head -n 1)
-await 60 'the notebook answers' eval 'curl -sS "$url" 2>/dev/null | grep -i "<title>"'
+await 120 'the notebook answers' eval 'curl -sS "$url" 2>/dev/null | grep -i "<title>"'
 [ ! -e "$work/bin/jupyter-notebook" ] || curl -sS "${url%token=*}" | grep -q 'who are you' || fail 'it needs no token'
 notebook=$(edl ps --json | jq -r '.jobs[] | select(.state == "running") | .name' | grep notebook) || fail "there is no notebook: $(edl ps)"
 

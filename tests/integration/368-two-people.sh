@@ -80,8 +80,8 @@ submit() { # PERSON NAME KIND ARGUMENT...
 }
 submit nobody hers root sleep 100000
 submit games his ordinary sleep 100000
-await 60 'hers runs' running nobody hers
-await 60 'his runs' running games his
+await 120 'hers runs' running nobody hers
+await 120 'his runs' running games his
 [ "$(nobody exec hers -- id -un)" = nobody ] || fail 'hers is not nobody'
 [ "$(games exec his -- id -un)" = daemon ] || fail 'his node has another account'
 [ "$(status_of games exec nobody/hers -- true)" = 255 ] || fail 'he looks into her job'
@@ -101,10 +101,10 @@ END
 screen -u new-session -d -x 120 -y 30 "bash $work/terminal"
 keys() { screen send-keys "$@"; }
 shows() { screen capture-pane -p | grep -qe "$1"; }
-sees() { await 60 "the screen shows $1" shows "$1"; }
+sees() { await 120 "the screen shows $1" shows "$1"; }
 prompts() { screen capture-pane -p | grep -v '^$' | tail -n 1 | grep -qE "$1"; }
 type_line() { # at a prompt
-    await 60 "a prompt" prompts '[>$#] ?$'
+    await 120 "a prompt" prompts '[>$#] ?$'
     keys -l "$1"
     keys Enter
 }
@@ -131,19 +131,19 @@ wait "$scheduler" || true
 scheduler_begin "$server"
 sees 'the job goes on'
 left 255 'a scheduler that was killed'
-await 60 'nothing is left of the shell' gone 2811
-await 60 'hers runs' running nobody hers
+await 120 'nothing is left of the shell' gone 2811
+await 120 'hers runs' running nobody hers
 again() { [ "$(status_of nobody exec hers -- sh -c 'echo $EDL_PID')" = 0 ]; }
-await 60 'it can be looked into again' again
+await 120 'it can be looked into again' again
 [ "$(cat "$work/out")" = "$program" ] || fail 'it is another process'
 
 # her client is killed: nothing of the shell is left, and nothing else is missing
 enter 'edl shell hers'
 type_line 'sleep 2812'
-await 60 'it sleeps' pgrep -f '^sleep 2812$' >/dev/null
+await 120 'it sleeps' pgrep -f '^sleep 2812$' >/dev/null
 kill -9 "$(pgrep -u nobody -f '^edl shell hers$')"
 sees 'Killed'
-await 60 'nothing is left of the shell' gone 2812
+await 120 'nothing is left of the shell' gone 2812
 [ "$(nobody exec hers -- sh -c 'echo $EDL_PID')" = "$program" ] || fail 'the job noticed'
 keys -l 'reset; clear'
 keys Enter
@@ -152,12 +152,12 @@ sees '^here>'
 # a shell that is a job: the client is killed. The job ends, and gives its core back
 enter 'edl shell --cpu 0.5 --memory 128Mi'
 type_line 'sleep 2813'
-await 60 'it sleeps' pgrep -f '^sleep 2813$' >/dev/null
+await 120 'it sleeps' pgrep -f '^sleep 2813$' >/dev/null
 own=$(nobody ps --json | jq -r '.jobs[] | select(.name | startswith("shell")) | .name')
 kill -9 "$(pgrep -u nobody -f '^edl shell --cpu')"
-await 60 'nothing is left of the shell' gone 2813
+await 120 'nothing is left of the shell' gone 2813
 over() { nobody ps --json --all | holds --arg job "$own" 'any(.jobs[]; .name == $job and (.state | IN("killed", "succeeded", "failed")))'; }
-await 60 'the job is over' over
+await 120 'the job is over' over
 keys -l 'reset; clear'
 keys Enter
 sees '^here>'
@@ -165,7 +165,7 @@ sees '^here>'
 # --- she types into a program, and ends its input ---
 submit nobody counts root python3 "$work/count.py"
 chmod 644 "$work/count.py"
-await 60 'it runs' running nobody counts
+await 120 'it runs' running nobody counts
 type_line 'clear; edl attach counts; echo status=$?'
 sees '^reads'
 keys -l 'one'

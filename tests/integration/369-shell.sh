@@ -13,7 +13,7 @@ screen() { tmux -S "$work/tmux" -f /dev/null "$@"; }
 # shellcheck disable=SC2154
 trap 'status=$?; set +e; screen kill-server 2>/dev/null; (exit $status); on_exit' EXIT
 edl submit --name j -- sleep 100000 >/dev/null 2>&1
-await 60 'it runs' at_least j trainer 1
+await 120 'it runs' at_least j trainer 1
 
 # PS1 tells which shell is there; the screen is 100 columns wide, so no line of the test is folded
 screen -u new-session -d -x 100 -y 30 "env PS1='here> ' bash --norc --noprofile"
@@ -110,14 +110,14 @@ type_line 'clear; stty cols 0 rows 0; edl exec -t j -- stty size; stty cols 100 
 sees '^24 80'
 # the login shell
 type_line 'clear; edl shell j; echo status=$?'
-await 60 'it has a session' eval 'api GET /sessions | holds ".sessions[0].kind == \"shell\""'
+await 120 'it has a session' eval 'api GET /sessions | holds ".sessions[0].kind == \"shell\""'
 type_in 'echo "<$0>"; exit 6'
 sees '^<-'
 sees '^status=6'
 
 # what another one's program writes does not steer the reader's terminal; a pipe gets its bytes
 edl submit --name loud -- sh -c 'printf "\033]2;stolen\007 \033[31mred\033[0m\n"; exec sleep 100000' >/dev/null 2>&1
-await 60 'it has written' eval 'edl logs loud | grep -q red'
+await 120 'it has written' eval 'edl logs loud | grep -q red'
 title=$(screen display-message -p '#{pane_title}')
 type_line 'clear; edl attach loud -n; echo status=$?'
 sees '^\\x1b\]2;stolen\\x07 red$'
@@ -133,11 +133,11 @@ edl kill loud >/dev/null
 
 # a job of its own: it ends with its shell
 type_line "clear; edl shell --cpu 0.1 --memory 64Mi; echo status=\$?"
-await 60 'its job has a session' eval 'api GET /sessions | holds ".sessions[0].job | startswith(\"shell-\")"'
+await 120 'its job has a session' eval 'api GET /sessions | holds ".sessions[0].job | startswith(\"shell-\")"'
 type_in 'echo "in <$EDL_JOB>"; exit 7'
 sees '^in <shell-'
 sees '^status=7'
-await 60 'its job is over' eval 'api GET /jobs | holds "[.jobs[] | select(.name | startswith(\"shell-\")) | .state] | inside([\"killed\", \"succeeded\"])"'
+await 120 'its job is over' eval 'api GET /jobs | holds "[.jobs[] | select(.name | startswith(\"shell-\")) | .state] | inside([\"killed\", \"succeeded\"])"'
 
 # without a terminal it reads a script; and it is entered the moment it runs
 for n in 1 2 3; do

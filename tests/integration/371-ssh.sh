@@ -13,7 +13,7 @@ cluster_start --nodes 1
 export HOME=$work
 unset XDG_CONFIG_HOME
 edl submit --name j --min 2 -- sleep 100000 >/dev/null 2>&1
-await 60 'it runs' at_least j trainer 2
+await 120 'it runs' at_least j trainer 2
 
 edl ssh-config >"$work/config"
 key=$work/.config/edl/ssh/id_ed25519

@@ -97,7 +97,7 @@ before=$(sed -n 's/^X-EDL-Notice-Id: //p' "$work"/new.*)
 kill -9 "$scheduler"
 wait "$scheduler" || true
 mv "$work/gate" "$work/old-gate"
-timeout 60 sh -c "echo >'$work/old-gate'" & # the one of before goes on
+timeout 120 sh -c "echo >'$work/old-gate'" & # the one of before goes on
 scheduler --mailer "$work/sendmail"
 called=$((called + 1))
 await 120 'the mailer is called again' is_called

@@ -21,7 +21,7 @@ scheduler() { # NAME PATTERN
         --scheduler-name "$1"
 }
 edl_at() { # NAME WORD...
-    EDL_SERVER=http://$(cat "$work/port-$1") EDL_TOKEN_FILE=$work/state-$1/admin-token timeout 60 edl "${@:2}"
+    EDL_SERVER=http://$(cat "$work/port-$1") EDL_TOKEN_FILE=$work/state-$1/admin-token timeout 120 edl "${@:2}"
 }
 nodes_say() { # PATTERN
     edl_at a nodes >"$work/nodes" 2>&1 && grep -q "$1" "$work/nodes"
@@ -37,13 +37,13 @@ await 120 'the copy, in sync' nodes_say 'c sync'
 
 # gone: what was submitted meanwhile waits, or is refused and sent again with its key
 get() { # PATH
-    curl -sS --max-time 20 "http://$(cat "$work/port-a")$1" 2>/dev/null
+    curl -sS --max-time 120 "http://$(cat "$work/port-a")$1" 2>/dev/null
 }
 health_says() { # PATTERN
     get /healthz | grep -q "$1"
 }
 submit() {
-    [ "$(curl -sS --max-time 20 -o "$work/answer" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" \
+    [ "$(curl -sS --max-time 120 -o "$work/answer" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" \
         -H 'Idempotency-Key: meanwhile' --data-binary '{"metadata":{"name":"meanwhile"},"spec":{"trainer":{"entrypoint":"true",
         "min-instance":1,"max-instance":1}}}' "http://$(cat "$work/port-a")/jobs" 2>/dev/null)" = 201 ]
 }
@@ -60,7 +60,7 @@ edl_at a ps --all | grep -c meanwhile | grep -qx 1 || fail "it is not stored onc
 
 # a role that may log in no more: connections that stand go on, and who wants a new one is told to come again, and is not refused
 postgresql_sql p postgres "ALTER ROLE edl NOLOGIN" >/dev/null
-status=$(curl -sS --max-time 20 -o "$work/answer" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" \
+status=$(curl -sS --max-time 120 -o "$work/answer" -w '%{http_code}' -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" \
     "http://$(cat "$work/port-a")/history/allocation")
 [ "$status" = 503 ] || fail "$status: $(cat "$work/answer")"
 grep -q 'not permitted to log in.*pg_hba.conf' "$work/answer" || fail "$(cat "$work/answer")"
@@ -72,7 +72,7 @@ postgresql_freeze p
 postgresql_promote c
 await 120 'the next term' grep -q 'leads (term 2)' "$work/b.log"
 database() {
-    curl -sS --max-time 20 -H "Authorization: Bearer $(cat "$work/state-b/admin-token")" "http://$(cat "$work/port-b")/schedulers" >"$work/answer" &&
+    curl -sS --max-time 120 -H "Authorization: Bearer $(cat "$work/state-b/admin-token")" "http://$(cat "$work/port-b")/schedulers" >"$work/answer" &&
         holds '.database != null' <"$work/answer"
 }
 await 120 'its database' database

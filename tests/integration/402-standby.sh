@@ -22,7 +22,7 @@ address() { cat "$work/state-$1/address"; }
 ask() { # NAME PATH CURL-OPTION...: as an admin
     local name=$1 path=$2
     shift 2
-    curl -sS --max-time 20 --cacert "$work/state-a/ca.pem" -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" "$@" "$(address "$name")$path"
+    curl -sS --max-time 120 --cacert "$work/state-a/ca.pem" -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" "$@" "$(address "$name")$path"
 }
 role_is() { ask "$1" /healthz 2>/dev/null | holds --arg role "$2" '.role == $role'; }
 knows() { ask "$1" /schedulers | holds '.schedulers[1].role == "standby"'; } # another one
@@ -59,16 +59,16 @@ grep -qi "^EDL-Leader: $(address a)" "$work/headers" || fail "who leads? $(cat "
 ask b /metrics | grep -qx 'edl_scheduler_role{role="standby"} 1' || fail 'its figures'
 
 # a name or an address that is there, and the database of another cluster
-if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-x" --listen 127.0.0.1:0 --store "$url" --scheduler-name b 2>"$work/err"; then
+if timeout 120 edl-scheduler --conf '' --state-dir "$work/state-x" --listen 127.0.0.1:0 --store "$url" --scheduler-name b 2>"$work/err"; then
     fail 'two schedulers have one name'
 fi
 grep -q 'is called b.*--scheduler-name' "$work/err" || fail "$(cat "$work/err")"
-if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-x" --listen 127.0.0.1:0 --store "$url" --scheduler-name x --address "$(address b)" 2>"$work/err"; then
+if timeout 120 edl-scheduler --conf '' --state-dir "$work/state-x" --listen 127.0.0.1:0 --store "$url" --scheduler-name x --address "$(address b)" 2>"$work/err"; then
     fail 'two schedulers have one address'
 fi
 grep -q "has the address $(address b); .*--address" "$work/err" || fail "$(cat "$work/err")"
 [ "$(postgresql_sql p edl "SELECT string_agg(name, ' ' ORDER BY name) FROM scheduler")" = 'a b' ] || fail 'agents are told of one that was refused'
-if timeout 60 edl-scheduler --conf '' --state-dir "$work/state-y" --listen https://127.0.0.1:0 --store "$url" --scheduler-name y 2>"$work/err"; then
+if timeout 120 edl-scheduler --conf '' --state-dir "$work/state-y" --listen https://127.0.0.1:0 --store "$url" --scheduler-name y 2>"$work/err"; then
     fail 'a database of another cluster was used'
 fi
 grep -q 'another cluster' "$work/err" || fail "$(cat "$work/err")"
