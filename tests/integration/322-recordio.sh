@@ -199,8 +199,13 @@ done
 seq 300000 >long
 "$edl" dataset prepare long --split 1000 --out grown >out 2>err &
 made=$!
-await 120 'the first part' test -e grown/long-00000
+until [ -e grown/long-00000 ]; do # it runs for moments, so that it is not over by then
+    kill -CONT $made
+    read -r -t 0.005 <> <(:) || true
+    kill -STOP $made || fail "it has ended: $(cat out err)"
+done
 echo more >>long
+kill -CONT $made
 status=0
 wait $made || status=$?
 [ $status != 0 ] || fail "lines that came meanwhile are lost: $(cat out)"
