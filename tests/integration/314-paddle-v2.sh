@@ -2,6 +2,7 @@
 # A program of paddle.v2 runs with edl-trainer behind it: its event handler sees costs fall, the tar of each pass is what a
 # saved pass holds, and a training goes on from it; a program that is stopped leaves no trainer behind.
 # Takes 19 s: programs of Python train one after another, and its unit tests run
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/ports.sh"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/python.sh"
 (cd "$PYTHONPATH" && "$python" -W error -m unittest tests/test_paddle_v2.py tests/test_paddle_sets.py)
 "$python" -c 'import numpy' 2>/dev/null || {
@@ -69,13 +70,6 @@ cat said
 # parameters on two servers that were started by hand
 export HOME=$work/home XDG_CONFIG_HOME=
 mkdir "$HOME"
-read -r port < <("$python" -c '
-import socket
-for first in range(22000, 30000, 2):
-    try:
-        for i in range(2): socket.socket().bind(("127.0.0.1", first + i))
-    except OSError: continue
-    print(first); break')
 edl-paddle pserver "--port=$port" --ports_num=2 --num_gradient_servers=1 >pserver.log 2>&1 &
 servers=$!
 trap 'kill $servers 2>/dev/null || true; wait $servers || true; rm -rf "$work"' EXIT

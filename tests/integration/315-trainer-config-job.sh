@@ -2,6 +2,7 @@
 # Jobs whose trainers have a trainer_config.py. Of one, each trainer runs it for the network, and the saved model tells its shapes. The
 # other is that of PaddlePaddle's run.sh: a folder with the configuration, its provider and its data goes to every host.
 # Takes 16 s: two jobs train, each of whose trainers runs Python for its network
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/ports.sh"
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$EDL_SOURCE_DIR/python
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || {
@@ -29,13 +30,6 @@ holds '(.parameters | length) == 31 and .problems == [] and all(.parameters[]; .
 mkdir package paddle
 cp -- *.py meta.bin train.* test.* package
 cp -r "$PYTHONPATH/edl" package
-read -r port < <("$python" -c '
-import socket
-for first in range(23000, 30000, 3):
-    try:
-        for i in range(3): socket.socket().bind(("127.0.0.1", first + i))
-    except OSError: continue
-    print(first); break')
 node=$(api GET /nodes | jq -r '.nodes[0].name')
 printf 'HOSTS = ["root@%s"]\nROOT_DIR = "%s/paddle"\nPADDLE_NIC = "lo"\nPADDLE_PORT = %s\nPADDLE_PORTS_NUM = 1\nPADDLE_PORTS_NUM_FOR_SPARSE = 2\n' "$node" "$work" "$port" >conf.py
 edl-paddle --job_dispatch_package=./package --dot_period=10 --ports_num_for_sparse=2 --log_period=1 --num_passes=2 --trainer_count=4 --saving_period=1 \

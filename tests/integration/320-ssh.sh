@@ -3,6 +3,7 @@
 # Sessions of client/ssh against a real sshd on 127.0.0.1: both transports, what each of them cannot do, and every fault that is told.
 # As root all is run twice: as root, where passwords are tried too, and as an ordinary account that exists in a mount namespace only.
 # shellcheck disable=SC2016
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/ports.sh"
 . "$EDL_SOURCE_DIR/tests/lib/await.sh"
 for program in sshd ssh ssh-keygen ssh-agent; do
     PATH=$PATH:/usr/sbin:/sbin command -v $program >/dev/null || { echo "$program is missing. On Debian: apt-get install openssh-server"; exit 77; }
@@ -61,7 +62,7 @@ trap 'stop; rm -rf "$work" 2>/dev/null' EXIT # root removes the folder itself
 on_fail() { head -50 "$work/out"; tail -n 15 "$work"/*.log; }
 
 # ---- keys and servers ----
-base=$((20000 + $$ % 20000))
+base=$port
 key() { [ -e "$work/$1" ] || ssh-keygen -q -t "$2" ${3:+-b "$3"} -N '' -C '' -f "$work/$1"; }
 key host ed25519
 key host-rsa rsa 2048
@@ -89,8 +90,6 @@ server() { # NAME HOSTKEY PORTS [LINE...]: sshd's pid is $server_pid
     others+=("$server_pid")
     await 120 "$name listens" while_runs "$server_pid" grep -q "Server listening on 127.0.0.1 port ${ports##* }" "$work/$name.log"
 }
-# whatever else runs here has ports too
-while (: <>"/dev/tcp/127.0.0.1/$base") 2>/dev/null; do base=$((base + 20)); done
 server main host "$base $((base + 1)) $((base + 2)) $((base + 3)) $((base + 4))"
 server rsa host-rsa $((base + 5))
 to=$me@127.0.0.1:$base to_rsa=$me@127.0.0.1:$((base + 5))

@@ -2,6 +2,7 @@
 # The command lines that PaddlePaddle's own pages show, with edl-paddle in the place of paddle: servers and trainers started by hand,
 # by flags and by PADDLE_INIT_*; the files and the lines of the log; then as one job of `edl run`, with these programs as trainer and server.
 # Takes 46 s: over a dozen trainings, nearly all one after another, most of them with servers that begin with them
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/ports.sh"
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1
 export HOME=$work/home XDG_CONFIG_HOME=
@@ -9,13 +10,6 @@ mkdir -p "$HOME" "$work/here/recommendation"
 cd "$work/here"
 edl-trainer data recommendation --out recommendation/data --samples 3000 --users 60 --movies 40 --noise 0.2 >/dev/null
 small=(--config=recommendation --config_args=width=16 --data=recommendation/data)
-read -r port < <(/usr/bin/python3 -c '
-import socket
-for first in range(21000, 30000, 3):
-    try:
-        for s in [socket.socket() for i in range(3)]: s.bind(("127.0.0.1", first)); s.close(); first += 1
-    except OSError: continue
-    print(first - 3); break')
 
 edl-paddle version | grep -q '^PaddlePaddle .*compiled with$' || fail "version says: $(edl-paddle version)"
 [ "$(edl-paddle --version)" = "edl-paddle $(edl --version | sed 's/^edl //')" ] || fail "--version says: $(edl-paddle --version)"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Saved passes: trainers and servers are killed and go on behind the last one; saves within a pass; one save only; the tar of paddle.v2.
 # Takes 18 s: over a dozen trainings, nearly all one after another
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/ports.sh"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
 PATH=$EDL_BUILD_DIR:$PATH
@@ -11,13 +12,6 @@ mkdir -p "$HOME"
 cd "$work"
 edl-trainer data recommendation --out data --samples 3000 --users 60 --movies 40 --noise 0.2 >/dev/null
 small=(--config=recommendation --config_args=width=16 --data=data)
-read -r port < <(/usr/bin/python3 -c '
-import socket
-for first in range(21000, 30000, 3):
-    try:
-        for s in [socket.socket() for i in range(3)]: s.bind(("127.0.0.1", first)); s.close(); first += 1
-    except OSError: continue
-    print(first - 3); break')
 cost_of() { sed -n 's/.*Test samples=.* cost=\([0-9.]*\).*/\1/p' "$1"; }
 export PADDLE_INIT_PORT=$port PADDLE_INIT_PORTS_NUM=2 PADDLE_INIT_PORTS_NUM_FOR_SPARSE=1 PADDLE_INIT_NUM_GRADIENT_SERVERS=2 PADDLE_INIT_PSERVERS=127.0.0.1
 

@@ -2,6 +2,7 @@
 # Trainings that end before their time, or cannot begin: signals between saves, flags that are wrong, and parameter servers that
 # have the values of another training, or lost theirs.
 # Takes 8 s: over a dozen short trainings one after another, most of them with three servers
+. "${EDL_SOURCE_DIR:?the checkout}/tests/lib/ports.sh"
 . "${EDL_SOURCE_DIR:?the checkout}/tests/lib/await.sh"
 set -eu
 PATH=$EDL_BUILD_DIR:$PATH
@@ -43,13 +44,6 @@ flock 9
 exec 9>&-
 
 # ---- with parameter servers ----
-read -r port < <("$python" -c '
-import socket
-for first in range(21000, 30000, 3):
-    try:
-        for s in [socket.socket() for i in range(3)]: s.bind(("127.0.0.1", first)); s.close(); first += 1
-    except OSError: continue
-    print(first - 3); break')
 printf '%064d\n' 7 >secret
 chmod 600 secret
 declare -A server
