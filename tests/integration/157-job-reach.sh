@@ -85,7 +85,11 @@ submit nobody --name pair --min 2 --max 2 -- bash -c '
     [ -s "/dev/shm/pair-$other" ] && echo done || echo BAD: it does not see the other'
 reports pair
 [ "$(grep -c 'done$' "$work/said")" = 2 ] || fail "pair: $(cat "$work/said")"
-kept=$(find /dev/shm/edl -name keeper-$$ 2>/dev/null || true) # what other tests have there comes and goes meanwhile, which find minds
+keeps() {
+    kept=$(find /dev/shm/edl -name keeper-$$ 2>/dev/null || true) # what other tests have there comes and goes meanwhile, which find minds
+    [ -s "$kept" ]
+}
+await 120 "keeper has written" keeps
 [ "$(cat "$kept")" = secret ] || fail "keeper's memory is not below /dev/shm/edl: $(find /dev/shm)"
 as nobody ls /dev/shm/edl 2>/dev/null && fail 'others may list it'
 as nobody cat "$kept" 2>/dev/null && fail 'others may read it'
