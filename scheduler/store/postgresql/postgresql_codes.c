@@ -23,7 +23,9 @@ static const struct {
 } states[] = {
     { "53100", -ENOSPC, FULL_REMEDY },
     { "53200", -ENOMEM, NULL },
-    { "53", -ENOTCONN, "raise max_connections in postgresql.conf" },
+    { "53", -ENOTCONN,
+      "raise max_connections in postgresql.conf, or the CONNECTION LIMIT of the role and the"
+      " database" },
     { "25006", -EROFS, "name the database's primary in the URL of the store" },
     { "40001", -EAGAIN, NULL },
     { "40P01", -EAGAIN, NULL },
