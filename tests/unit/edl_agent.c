@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,8 +92,8 @@ static void say(int fd, const char *text)
         let_go_on(pid);
     } else if (streq(text, HELD))
         (void)!read(fd, &byte, 1);
-    else if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        _exit(1);
+    else if (send(fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text) && errno != EPIPE)
+        _exit(1); /* EPIPE: its caller does not wait so long */
 }
 
 static _Noreturn void play(int listen_fd, struct asked *asked, const char *const *answers)
@@ -101,6 +102,7 @@ static _Noreturn void play(int listen_fd, struct asked *asked, const char *const
     (void)alarm(DEADLINE_S); /* its caller waits for an answer, or asks no more */
     for (; *answers != NULL; answers++) {
         int fd = accept(listen_fd, NULL, NULL);
+        unsigned held = streq(*answers, HELD);
 
         if (fd == -1)
             _exit(1);
@@ -110,9 +112,11 @@ static _Noreturn void play(int listen_fd, struct asked *asked, const char *const
         } else {
             read_request(fd, asked->text[asked->n % ASKED_MAX]);
             (void)__atomic_add_fetch(&asked->n, 1, __ATOMIC_RELEASE);
+            (void)__atomic_add_fetch(&asked->n_answered, held, __ATOMIC_RELEASE);
             say(fd, *answers);
         }
         (void)safe_close(fd);
+        (void)__atomic_add_fetch(&asked->n_answered, 1 - held, __ATOMIC_RELEASE);
     }
     _exit(0);
 }
@@ -160,4 +164,9 @@ void assert_says(const struct agent *agent, const char *part)
 unsigned edl_agent_asked(const struct agent *agent)
 {
     return __atomic_load_n(&agent->asked->n, __ATOMIC_ACQUIRE);
+}
+
+unsigned edl_agent_answered(const struct agent *agent)
+{
+    return __atomic_load_n(&agent->asked->n_answered, __ATOMIC_ACQUIRE);
 }

@@ -27,7 +27,7 @@
 #define ASKED_BYTES 1024
 
 struct asked {
-    unsigned n;
+    unsigned n, n_answered;
     char text[ASKED_MAX][ASKED_BYTES]; /* request line, an empty line, body; cut */
 };
 
@@ -44,5 +44,7 @@ void edl_agent_begin(struct agent *agent, const char *const *answers);
 void edl_agent_end(struct agent *agent);
 /* edl_agent_asked - how many requests have come */
 unsigned edl_agent_asked(const struct agent *agent);
+/* edl_agent_answered - how many of them have their answer, or are HELD */
+unsigned edl_agent_answered(const struct agent *agent);
 /* assert_says - the last error of its client has that part */
 void assert_says(const struct agent *agent, const char *part);
