@@ -27,7 +27,8 @@
 #include "trainer/teach/teach_worker.h"
 
 #define SECRET "the secret of a test's teachers." /* 32 bytes */
-#define PATIENCE_US (300 * USEC_PER_MSEC)
+#define PATIENCE_US (120 * USEC_PER_SEC)
+#define LITTLE_PATIENCE_US (300 * USEC_PER_MSEC) /* a slow machine may exhaust it */
 
 struct teacher {
     struct teach_fixture fixture;
@@ -47,14 +48,15 @@ static int on_told(sd_event_source *source, int fd, uint32_t revents, void *user
     return 0;
 }
 
-static _Noreturn void teach(const struct teacher *teacher, int listen_fd, int told)
+static _Noreturn void teach(const struct teacher *teacher, int listen_fd, int told,
+                            uint64_t patience_us)
 {
     const struct teach_model_config model =
         teach_fixture_config(&teacher->fixture, teacher->fixture.model);
     struct teach_server_config config = { .listen_fd = listen_fd,
                                           .max_batch = 4,
                                           .batch_wait_us = 2 * USEC_PER_MSEC,
-                                          .patience_us = PATIENCE_US };
+                                          .patience_us = patience_us };
     const struct rlimit few = { 60, 60 };
     struct teach_server *server = NULL;
     struct edl_error error = { 0 };
@@ -77,7 +79,7 @@ static _Noreturn void teach(const struct teacher *teacher, int listen_fd, int to
     exit(r < 0 ? 1 : 0); /* a sanitizer looks for leaks */
 }
 
-static void start(struct teacher *teacher)
+static void start_with(struct teacher *teacher, uint64_t patience_us)
 {
     static const int few_bytes = 4096;
     struct edl_error error;
@@ -92,11 +94,16 @@ static void start(struct teacher *teacher)
     teacher->pid = fork();
     if (teacher->pid == 0) {
         (void)safe_close(pipes[1]);
-        teach(teacher, listen_fd, pipes[0]);
+        teach(teacher, listen_fd, pipes[0], patience_us);
     }
     (void)safe_close(pipes[0]);
     (void)safe_close(listen_fd);
     teacher->told = pipes[1];
+}
+
+static void start(struct teacher *teacher)
+{
+    start_with(teacher, PATIENCE_US);
 }
 
 static void leave(const struct teacher *teacher)
@@ -260,10 +267,13 @@ static void send_large_task(int fd, uint64_t id)
                                 .values = x,
                                 .n_values = 2 * (uint64_t)SAMPLES };
     uint8_t *body = xcalloc(1, TEACHER_ID_BYTES + (size_t)teacher_tensors_bytes(&t, 1));
+    uint8_t header[TEACHER_HEADER_BYTES];
     size_t size = teacher_id_encode(id, body);
 
     size += teacher_tensors_encode(&t, 1, body + size);
-    say(fd, TEACHER_TASK, body, size);
+    (void)teacher_header_encode(TEACHER_TASK, size, header);
+    (void)send(fd, header, sizeof header, MSG_NOSIGNAL); /* it may have been given up by now */
+    (void)send(fd, body, size, MSG_NOSIGNAL);
     free(body);
     free(x);
 }
@@ -418,8 +428,8 @@ TEST(test_tasks_fail_alone)
 
     start(&teacher);
     fd = student(&teacher);
-    offer(fd, 5);
-    for (n = 0; n < 5;)
+    offer(fd, 4);
+    for (n = 0; n < 4;)
         n += credit(fd);
     send_task(fd, 1, "z", x, 1);
     is_told(fd, TEACHER_FAILED, "this teacher wants x, and was sent z");
@@ -450,6 +460,10 @@ TEST(test_places_come_back)
     (void)safe_close(fd); /* with all tasks out */
     fd = student(&teacher);
     one_answer(fd);
+    stop(&teacher);
+    (void)safe_close(fd);
+    start_with(&teacher, LITTLE_PATIENCE_US);
+    fd = student(&teacher);
     offer(fd, 1000);
     (void)credit(fd); /* and sends nothing */
     other = student(&teacher);
@@ -510,7 +524,7 @@ TEST(test_who_does_not_read_does_not_hold_it_up)
     size_t size;
     int fd;
 
-    start(&teacher);
+    start_with(&teacher, LITTLE_PATIENCE_US);
     fd = student(&teacher);
     offer(fd, 1);
     assert_int_equal(credit(fd), 1);
@@ -553,9 +567,9 @@ TEST(test_who_stands_still_does_not_hold_it_up)
     size_t size;
     int fd;
 
-    start(&teacher);
+    start_with(&teacher, LITTLE_PATIENCE_US);
     fd = student(&teacher);
-    offer(fd, 1000);
+    offer(fd, 1); /* all that it gets, so nobody waits for its place */
     (void)credit(fd);
     leave(&teacher);
     expect(fd, TEACHER_LEAVING, body, sizeof body, &size);
