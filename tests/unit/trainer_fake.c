@@ -170,13 +170,15 @@ static void on_lease(struct http_request *request, void *userdata)
 {
     struct fake_server *fake = userdata;
     json_t *tasks = json_object_get(fake->dataset, "tasks"), *task;
+    const uint32_t most = fake->state->finished_most;
+    const bool gives = most == 0 || fake->state->n_finished < most;
 
     take_back(fake);
     if (fake->state->pass >= fake->state->passes) {
         reply_finished(fake, request);
         return;
     }
-    for (uint32_t i = 0; i < fake->state->n_tasks; i++) {
+    for (uint32_t i = 0; gives && i < fake->state->n_tasks; i++) {
         if (fake->tasks[i].state != TODO)
             continue;
         fake->tasks[i].state = LEASED;

@@ -91,6 +91,7 @@ struct fake_state {
     uint32_t passes;
     uint32_t n_tasks, n_finished, n_returned, n_failed, n_requeued, n_puts, pass;
     uint64_t records_done;  /* of the pass under way */
+    uint32_t finished_most; /* behind so many no lease is given: who asks waits; 0: any */
     bool hides_tasks;       /* away, for who asks of them without asking for servers before */
     uint32_t refuse_finish; /* so many finish calls get 409, although the task counts */
     uint32_t saved;
