@@ -12,12 +12,14 @@ all_run() { [ "$(figure 'edl_processes{state="running"}')" = 3 ]; }
 await 120 'all run' all_run
 who() { for job in one two three; do api GET "/jobs/$job/processes?state=all" | jq -c '.processes[] | [.job_id, .incarnation, .pid, .state]'; done | sort; }
 before=$(who)
+thawed() { [ "$(grep -c 'process-thawed' "$work/state/scheduler.log")" -ge "$1" ]; }
 scheduler=$(pgrep -f -- "edl-scheduler .*$work" | head -n 1)
 for round in 1 2; do
     kill -STOP "$scheduler"
     await 120 'twice the lease has passed' seconds_since "$(cut -d. -f1 /proc/uptime)" 17
     kill -CONT "$scheduler"
     await 120 'it answers' ready
+    await 120 'all nodes have a lease again' thawed $((3 * round))
 done
 [ "$(figure edl_nodes_lost_total)" = 0 ] || fail "$(figure edl_nodes_lost_total) leases ended"
 [ "$(who)" = "$before" ] || fail "other processes run: $before; now $(who)"
