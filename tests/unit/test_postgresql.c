@@ -509,6 +509,7 @@ static int add_series(const struct store *store, int64_t id)
     return r;
 }
 
+#define SILENT_FOR_EVER "SELECT length(set_config('idle_session_timeout', '0', false))"
 /* lead_above - patient: the server does not end it while the machine is busy */
 static void lead_above(struct store *store, const char *name, uint64_t least, uint64_t term,
                        bool patient)
@@ -521,10 +522,7 @@ static void lead_above(struct store *store, const char *name, uint64_t least, ui
     assert_int_equal(found, term);
     assert_int_equal(postgresql_term(store), term);
     if (patient)
-        assert_int_equal(engine_number(store->engine,
-                                       "SELECT length(set_config('idle_session_timeout', '0',"
-                                       " false))"),
-                         1);
+        assert_int_equal(engine_number(store->engine, SILENT_FOR_EVER), 1);
 }
 
 static void lead(struct store *store, const char *name, uint64_t term, bool patient)
@@ -571,15 +569,19 @@ TEST(test_a_leader_that_loads_may_be_silent_for_longer)
     char url[POSTGRESQL_TEST_URL_SIZE];
     struct edl_error error = { 0 };
     struct store *store;
+    int64_t found = -1;
 
     NEED_SERVER();
     postgresql_test_begin(url);
-    lead(store = open_it(url), "first", 1, false);
-    postgresql_loaded(store);
-    assert_int_equal(engine_number(store->engine, silence), 30000); /* the first plan is made */
-    assert_int_equal(store_probe(store, &error), 0);
-    assert_int_equal(engine_number(store->engine, silence), 1500);
-    (void)store_free(store);
+    for (uint64_t term = 1; found == -1; term++) { /* again where it was silent here for longer */
+        lead(store = open_it(url), "first", term, false);
+        postgresql_loaded(store);
+        assert_int_equal(engine_number(store->engine, silence), 30000); /* the first plan is made */
+        assert_int_equal(store_probe(store, &error), 0);
+        found = engine_number(store->engine, silence);
+        (void)store_free(store);
+    }
+    assert_int_equal(found, 1500);
 }
 
 /* As when agents know terms that the database has lost. */
