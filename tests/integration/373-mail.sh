@@ -145,6 +145,7 @@ for i in 1 2 3; do
     edl kill "none-$i" >/dev/null
 done
 await 120 'three were dropped' metric_is edl_notices_dropped_total 3
+await 120 'the log says so' grep -q 'notices-off: owners of jobs are not told by mail' "$work/scheduler.log"
 [ "$(grep -c 'notices-off: owners of jobs are not told by mail' "$work/scheduler.log")" = 1 ] || fail "the log says $(grep notices-off "$work/scheduler.log")"
 metric_is edl_notices_waiting 0 || fail 'something waits'
 

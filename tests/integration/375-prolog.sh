@@ -84,7 +84,7 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 SHELL=/bin/sh
 END_OF_WANTED
 diff "$work/wanted" "$work/seen" || fail "the environment of a prolog is another one"
-grep -q 'prolog 10-first of job 1: the first line of a prolog' "$work/n1.log" || fail "the log lacks what a prolog wrote"
+await 120 'the log has what a prolog wrote' grep -q 'prolog 10-first of job 1: the first line of a prolog' "$work/n1.log"
 [ ! -e "$work/n1/visits/1" ] || fail "a job that is gone is remembered"
 
 # it fails: the node is set aside with the reason, the job goes on elsewhere without a try less
