@@ -6,7 +6,11 @@
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 . "$EDL_SOURCE_DIR/tests/lib/conditions.sh"
 chmod 711 "$work"
-begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --lease 6s
+scheduler_begin() { # ADDRESS LEASE
+    begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen "$1" --lease "$2"
+    scheduler=$pid
+}
+scheduler_begin 127.0.0.1:0 60s
 EDL_SERVER=http://$(sed 's,^http://,,' "$work/scheduler/address")
 EDL_TOKEN_FILE=$work/scheduler/admin-token
 export EDL_SERVER EDL_TOKEN_FILE
@@ -140,7 +144,11 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     [ ! -s "$work/cut" ] || fail "a full disk cuts a line: $(cat "$work/cut")"
 fi
 
-# of a node that is lost the bytes are told; what it had sent is there
+# of a node that is lost the bytes are told; what it had sent is there. As long as the job ran no stall of an agent was to lose one
+end "$scheduler"
+scheduler_begin "$EDL_SERVER" 6s
+both_ready() { edl nodes --json | holds '[.nodes[] | select(.state == "ready" and .connected != false)] | length == 2'; }
+await 120 'both nodes are ready' both_ready
 node=$(curl -sSf -H "Authorization: Bearer $(cat "$EDL_TOKEN_FILE")" "$EDL_SERVER/jobs/talk/processes?state=all" | jq -r '.processes[] | select(.index == 1).node')
 end "${agents[$node]}"
 lost() { [ "$(edl nodes "$node" --json | jq -r .state)" = lost ]; }

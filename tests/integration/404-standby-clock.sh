@@ -44,7 +44,7 @@ scheduler() { # NAME PATTERN [COMMAND...]: each has a state directory of its own
     [ -d "$work/state-$name" ] || mkdir -m 700 "$work/state-$name"
     [ "$name" = a ] || cp "$work/state-a/"{ca.key,ca.pem,admin-token,join-token} "$work/state-$name/"
     begin "$name" "$pattern" "$@" edl-scheduler --conf '' --state-dir "$work/state-$name" --listen https://127.0.0.1:0 \
-        --store "postgresql://postgres@/edl?host=$postgresql_dir/p" --scheduler-name "$name" --lease 5s
+        --store "postgresql://postgres@/edl?host=$postgresql_dir/p" --scheduler-name "$name" --lease 60s
 }
 off() { # SECONDS COMMAND...: elsewhere, with a wall clock that is ahead by so much
     elsewhere env "LD_PRELOAD=$work/wall.so" "WALL_OFF_S=$1" "${@:2}"
