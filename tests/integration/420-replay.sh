@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `edl replay`: the history of a real cluster as a trace beside what happened: the jobs are those that were, and the policy that ran
 # comes near what was recorded; from the server and from saved files; and what is refused.
-# Takes 13 s: jobs of 3, 4 and 6 s run: the history that is replayed
+# Takes 13 s: jobs of 3 and 4 s run: the history that is replayed
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1 --cpu 1000m --max-load 0.97
 
@@ -24,12 +24,17 @@ says() { grep -q -e "$1" "$work/out" || fail "no \"$1\" in: $(cat "$work/out")";
 status_of 2 edl replay
 says 'no job of the record can be replayed'
 
-job grows 2 6 sleep 6
+printf '#!/bin/sh\nuntil [ -e "%s/enough" ]; do sleep 0.1; done\n' "$work" >"$work/lasts"
+chmod +x "$work/lasts"
+job grows 2 6 "$work/lasts"
 await 120 'the elastic job has its maximum' at_least grows trainer 6
 job fixed-1 4 4 sleep 4 # the first one shrinks
 edl submit --name rigid --min 1 --cpu 100m -- sleep 3 >/dev/null
 job endless 1 1 sleep 1000
-for name in fixed-1 rigid grows; do edl wait $name --timeout 120 >/dev/null || fail "$name: $(job_field $name .reason)"; done
+for name in fixed-1 rigid; do edl wait $name --timeout 120 >/dev/null || fail "$name: $(job_field $name .reason)"; done
+await 120 'the first one has grown again' at_least grows trainer 6
+touch "$work/enough"
+edl wait grows --timeout 120 >/dev/null || fail "grows: $(job_field grows .reason)"
 await 120 'the last one runs' at_least endless trainer 1
 edl kill endless >/dev/null
 edl wait endless --timeout 120 >/dev/null || true
@@ -39,7 +44,7 @@ job never 60 60 sleep 1
 
 edl replay --json >"$work/replay.json"
 holds '.record | .jobs == 5 and .killed == 1 and .failed == 0 and .cut == 1 and .left_out_never_ran == 1 and .left_out_unseen == 0 and
-    .policy == "goodput" and .max_load == 0.97 and .bounds_guessed == 0 and .speeds_assumed == 5 and .peak_instances >= 6 and .start_p50_s > 0 and .start_p50_s < 10' \
+    .policy == "goodput" and .max_load == 0.97 and .bounds_guessed == 0 and .speeds_assumed == 5 and .peak_instances >= 6 and .start_p50_s > 0' \
     <"$work/replay.json" || fail "the record: $(jq -c .record "$work/replay.json")"
 holds '.nodes == 1 and .places_per_node == 10 and (.levels[0].policies | map(.policy) | .[0] == "recorded" and index("afs-l") and index("fifo"))' \
     <"$work/replay.json" || fail "places or policies: $(head -c 2000 "$work/replay.json")"
@@ -58,11 +63,15 @@ holds '.levels[0].policies | (.[] | select(.policy == "goodput-live").mean) as $
 edl replay --export "$work/trace.json"
 holds '.jobs | length == 5 and (map(.job) == ["grows", "fixed-1", "rigid", "endless", "goes-on"]) and
     (map([.min, .max]) == [[2, 6], [4, 4], [1, 1], [1, 1], [1, 1]]) and .[1].family == "fixed" and .[0].speed == "power:1" and
-    .[1].work_steps > 15.5 and .[1].work_steps < 24 and all(.user != "")' <"$work/trace.json" || fail "the trace: $(cat "$work/trace.json")"
+    all(.user != "")' <"$work/trace.json" || fail "the trace: $(cat "$work/trace.json")"
 # its work is the time that its processes ran, those that were stopped as well
-holds --argjson all "$(api GET '/jobs/grows/processes?state=all')" '([$all.processes[] | (.ended_us - .started_us) / 1e6] | add) as $ran |
-    ($all.processes | length > 6) and (.jobs[0].work_steps / $ran - 1 | fabs < 0.15)' <"$work/trace.json" ||
-    fail "the work of the elastic job: $(jq '.jobs[0].work_steps' "$work/trace.json"), $(api GET '/jobs/grows/processes?state=all')"
+[ "$(api GET '/jobs/grows/processes?state=all' | jq '.processes | length')" -gt 6 ] || fail "nothing was stopped: $(edl show grows)"
+for i in 0 1; do
+    of=$(jq -r ".jobs[$i].job" "$work/trace.json")
+    holds --argjson all "$(api GET "/jobs/$of/processes?state=all")" --argjson i $i '([$all.processes[] | (.ended_us - .started_us) / 1e6] | add) as $ran |
+        .jobs[$i].work_steps / $ran - 1 | fabs < 0.15' <"$work/trace.json" ||
+        fail "the work of $of: $(jq ".jobs[$i].work_steps" "$work/trace.json"), $(api GET "/jobs/$of/processes?state=all")"
+done
 status_of 0 edl simulate --trace "$work/trace.json" --nodes 1x10 --policy fulfilment
 
 # people are told what was left out and what was assumed
