@@ -83,6 +83,7 @@ def freeze(proof, server, seconds):
     proof.mark()
     server.freeze()
     time.sleep(seconds)  # the fault itself lasts so long
+    proof.until_leases()
     proof.unmark()
     server.thaw()
 
@@ -101,6 +102,7 @@ def stop_copy(proof):
     proof.mark()
     copy(proof).stop()
     time.sleep(proof.luck.uniform(1.0, PERMISSION_S - 3.0))  # the fault itself lasts so long
+    proof.until_leases()
     proof.unmark()
     copy(proof).start()
 

