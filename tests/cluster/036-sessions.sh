@@ -75,9 +75,10 @@ await 120 'it runs' job_is types running
 echo 'a line' | edl attach types >"$machines/out" 2>&1 || fail "it read nothing: $(cat "$machines/out")"
 grep -qx 'got a line' "$machines/out" || fail "it read: $(cat "$machines/out")"
 edl submit --name idles --cpu 100m --memory 64Mi -- edl-idle --idle 2s -- sleep 100000 || fail 'no job'
-edl submit --name place --cpu 100m --memory 64Mi -- edl-idle --sessions 4s || fail 'no job'
+# whoever comes first opens it
+edl submit --name place --cpu 100m --memory 64Mi -- sh -c 'until [ -e /tmp/open ]; do sleep 0.1; done; exec edl-idle --sessions 4s' || fail 'no job'
 await 120 'it runs' job_is place running
-edl exec place -- sleep 6 || fail "a place with somebody in it ended: $(edl logs place)"
+edl exec place -- sh -c 'touch /tmp/open; exec sleep 6' || fail "a place with somebody in it ended: $(edl logs place)"
 edl wait idles place --timeout 300 || fail "they end otherwise: $(edl logs idles; edl logs place)"
 
 # prolog and epilog are units with all rights of root: they mount, which the sandbox of the agent forbids
