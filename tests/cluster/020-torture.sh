@@ -44,7 +44,7 @@ measure() { # one runtime
     machine_in n1 sh -c 'rm -rf /run/torture/slots /run/torture/started /run/torture/two-at-a-time /run/edl/scheduler /var/lib/edl
         mkdir -p /run/torture/slots; : >/run/edl/agent.log; setsid sleep 9999 </dev/null >/dev/null 2>&1 & echo $! >/run/edl/bystander
         edl-scheduler --state-dir /run/edl/scheduler --listen 127.0.0.1:0 >/run/edl/scheduler.log 2>&1 & echo $! >/run/edl/scheduler.pid'
-    deadline=$((SECONDS + 20))
+    deadline=$((SECONDS + 120))
     until machine_in n1 test -s /run/edl/scheduler/address; do
         [ $SECONDS -lt $deadline ] || fail 'the scheduler does not listen'
         read -r -t 0.05 <> <(:) || true
@@ -75,7 +75,7 @@ measure() { # one runtime
     edl kill again >/dev/null 2>&1 || true
     until [ "$ended" = $jobs ]; do
         left=$(edl ps --all --json | jq '[.jobs[] | select(.state == "succeeded" or .state == "failed" or .state == "killed")] | length')
-        [ "$left" = "$ended" ] || deadline=$((SECONDS + 60))
+        [ "$left" = "$ended" ] || deadline=$((SECONDS + 120))
         ended=$left
         if [ $SECONDS -ge $deadline ]; then
             edl nodes n1 | head -n 6
