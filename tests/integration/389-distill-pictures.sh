@@ -20,7 +20,7 @@ cd "$work/pictures"
 with="-e PYTHONPATH=$EDL_SOURCE_DIR/python -e PYTHONDONTWRITEBYTECODE=1 -e PATH=$work/bin:$PATH"
 while read -r line; do eval "${line/ -- / $with -- }" >/dev/null; done <<<"$types"
 error_of() { # JOB
-    edl wait "$1" --timeout 240 >/dev/null || fail "$(edl logs "$1")"
+    edl wait "$1" --timeout 900 >/dev/null || fail "$(edl logs "$1")"
     edl logs "$1" | sed -n 's/.*error \(0[.0-9]*\),.*/\1/p'
 }
 taught=$(error_of pictures-student)
