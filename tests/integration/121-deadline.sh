@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # A submission tells whether its deadline can be kept: not before a job like it has ended, then by how long that one took, beside
 # what other jobs with deadlines need; the plan says the same as the submission, and a job that cannot be in time is accepted.
-# Takes 28 s: two jobs of 8 s run one after the other, and one until its deadline of 3 s
+# Takes 28 s: a job of 20 s runs, and one until its deadline of 3 s
 . "$EDL_SOURCE_DIR/tests/lib/cluster.sh"
 cluster_start --nodes 1 --cpu 1000m --max-load 1.0
 
-job() { # NAME DEADLINE [AFTER]: about eight seconds of one instance
+job() { # NAME DEADLINE: twenty seconds, in which the test asks about one that runs
     cat <<JOB
 apiVersion: paddlepaddle.org/v1
 kind: TrainingJob
@@ -15,7 +15,7 @@ spec:
   grace: 1s
   deadline: $2
   trainer:
-    entrypoint: exec sleep 8
+    entrypoint: exec sleep 20
     min-instance: 1
     max-instance: 2
     resources: {requests: {cpu: 500m, memory: 16Mi}}
@@ -33,8 +33,8 @@ holds '.outlook | .verdict == "unknown" and .code == "family-unknown" and .secon
     fail "first: $(cat "$work/first.json")"
 edl wait first --timeout 120 >/dev/null || fail "first: $(job_field first .reason)"
 
-# one like it took eight seconds of two instances: at least four alone, fifteen with one
-outlook second 1h | holds '.verdict == "in-time" and .instances == 1 and .seconds.most >= 8 and .seconds.most <= 60
+# one like it took twenty seconds of two instances
+outlook second 1h | holds '.verdict == "in-time" and .instances == 1 and .seconds.most >= 20 and .seconds.most <= 300
     and .late_seconds == null and .change == {max_instance: null, deadline: null} and .others_late.count == 0' ||
     fail "second: $(outlook second 1h)"
 outlook second 3s | holds '.verdict == "too-late" and .code == "too-slow" and .late_seconds >= 1 and .change.deadline != null' ||
@@ -48,7 +48,7 @@ edl wait late --timeout 120 >/dev/null && fail 'late succeeded'
 job_field late .reason_code | grep -qx deadline || fail "late: $(job_field late .)"
 
 # one that runs and says nothing of itself: as long as those like it
-job second 40s | edl submit - >"$work/second"
+job second 1h | edl submit - >"$work/second"
 grep -q '^deadline: in time: over within ' "$work/second" || fail "second: $(cat "$work/second")"
 await 120 'second runs' at_least second trainer 1
 edl why second | grep -Eq '^with its [12] instances? it is over in [0-9][0-9a-z]*, at 20.*, as long as jobs like it took$' ||
@@ -57,5 +57,5 @@ edl why second | grep -Eq '^with its [12] instances? it is over in [0-9][0-9a-z]
 edl plan --json - <<JOB | holds '.outlook.others_late.count == 0' || fail 'both have time'
 $(job third 1h)
 JOB
-edl wait second --timeout 120 >/dev/null || fail "second: $(job_field second .reason)"
+edl kill second >/dev/null
 cluster_stop
