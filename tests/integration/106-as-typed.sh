@@ -36,6 +36,6 @@ if edl wait raises --timeout 300 >"$work/told"; then fail 'it succeeded'; fi
 grep -q 'its last words: ValueError: no data' "$work/told" || fail "$(cat "$work/told")"
 edl submit --name prints -- python3 -c 'import signal; print("epoch 1"); signal.pause()' >/dev/null
 printed() { edl logs prints | grep -q 'epoch 1$'; }
-await 60 'it printed' printed
+await 120 'it printed' printed
 edl kill prints >/dev/null
 cluster_stop

@@ -18,10 +18,10 @@ next=$((first + 1)) # they are granted in turn
 mkfifo "$work/gate"
 python3 -c 'import socket, sys; s = socket.create_server(("127.0.0.1", int(sys.argv[1]))); open(sys.argv[2]).read()' $next "$work/gate" &
 stranger=$!
-await 60 'it is seen' foreign_is "[$next]"
+await 120 'it is seen' foreign_is "[$next]"
 second=$(port_of second)
 [ "$second" = $((next + 1)) ] || fail "after $first came $second, while $next is taken"
 : >"$work/gate"
 wait $stranger
-await 60 'it is seen to be gone' foreign_is '[]'
+await 120 'it is seen to be gone' foreign_is '[]'
 cluster_stop

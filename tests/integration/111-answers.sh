@@ -64,7 +64,7 @@ if grep -q 'virtual environment' "$work/err"; then fail "it needs none: $(cat "$
 # more output than the scheduler keeps: what it has are whole lines, and where the rest is
 edl submit --name talk --workspace private -- sh -c 'seq -f "line %06.0f of this one" 1 20000; exec sleep 1000' >/dev/null
 all_there() { edl logs talk | grep -q 'line 020000 of'; }
-await 60 'it wrote all' all_there
+await 120 'it wrote all' all_there
 said() { # WHEN
     api GET /jobs/talk/logs | jq -j '.entries[].text' >"$work/out"
     sed -n 1p "$work/out" | grep -q '^\[edl: [0-9]* bytes of output before this line are not shown: node node-[12] has them in /' ||

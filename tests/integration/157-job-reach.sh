@@ -61,7 +61,7 @@ as nobody curl -sS --fail --unix-socket "$work/sockets/scheduler" http://edl/job
 
 # a program of a session is where its process is: the same holds for it, also when it has left its shell
 submit nobody --name looked-into -- sleep 1000 >/dev/null
-await 60 'it runs' job_is looked-into running
+await 120 'it runs' job_is looked-into running
 # shellcheck disable=SC2016
 edl exec looked-into -- env "SOCKET=/proc/$outside/root$work/sockets/scheduler" bash -c '
     ask() { curl -sS -o /dev/null -w "%{http_code}\n" --unix-socket "$SOCKET" "$@" 2>&1; }
@@ -69,7 +69,7 @@ edl exec looked-into -- env "SOCKET=/proc/$outside/root$work/sockets/scheduler" 
     ask http://edl/jobs; ask -X POST -d "{}" http://edl/tokens; (setsid sh -c "curl -sS -o /dev/null -w \"%{http_code}\n\" --unix-socket \"$SOCKET\" http://edl/jobs" &); read -r -t 2 <> <(:) || true' >"$work/said" || fail "no session: $(cat "$work/said")"
 [ "$(sort -u "$work/said")" = 403 ] || fail "the scheduler serves a program of a session: $(cat "$work/said")"
 edl kill looked-into >/dev/null
-await 60 'it is over' job_is looked-into killed
+await 120 'it is over' job_is looked-into killed
 
 # processes of a job share memory with each other, and with nobody else
 echo machine >/dev/shm/edl-test-$$

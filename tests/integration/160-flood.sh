@@ -117,7 +117,7 @@ others_are_in() { # a submission by an admin, a look by somebody else, the repor
     [ "$(jq -r '.nodes[0].state' "$work/nodes")" = ready ] || fail "the node is $(cat "$work/nodes")"
 }
 refused() { [ "$(grep -c -e 429 -e 000 "$work/codes")" -ge "$1" ]; } # NUMBER: told so, or their connection is closed (000)
-await 60 'the other calls are refused' refused 29
+await 120 'the other calls are refused' refused 29
 others_are_in
 wait $holder
 taken=$(grep -c 200 "$work/codes") || true
@@ -131,7 +131,7 @@ edl token create --user eve --ttl 1h >"$work/eve" 2>"$work/err"
 : >"$work/codes"
 eve 40 -H 'Accept: text/event-stream' "$EDL_SERVER/events" --max-time 60 >"$work/codes" &
 holder=$!
-await 60 'eight streams are refused' refused 8
+await 120 'eight streams are refused' refused 8
 stop_cluster
 wait $holder
 [ "$(grep -c 429 "$work/codes")" = 8 ] || fail "not 8 of 40 streams of one user were refused: $(sort "$work/codes" | uniq -c)"

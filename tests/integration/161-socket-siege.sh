@@ -58,7 +58,7 @@ timeout 120 edl wait files >/dev/null || fail "$(edl show files)"
 [ "$(edl logs files | grep -o '[0-9]*$')" = 512 ] || fail "a process may open $(edl logs files)"
 # it lends them its first limit while it starts one: await, as another may be on its way
 takes_all() { [ "$(awk '/^Max open files/ { print $4 }' "/proc/$agent/limits")" = 1024 ]; }
-await 60 'the agent may open 1024 files' takes_all
+await 120 'the agent may open 1024 files' takes_all
 
 calls=0 latest=0
 the_other_job_is_answered() { # WHILE-WHAT
@@ -78,7 +78,7 @@ the_node_is_whole() { # WHILE-WHAT: a process starts and ends, and reports go ou
     calls=$((calls + 1))
     submit "starts-$calls" true
     timeout 120 edl wait "starts-$calls" >/dev/null || fail "$1: a start: $(edl show "starts-$calls" | head -5)"
-    await 60 "$1: a report" reported_since "$(($(date +%s%N) / 1000))"
+    await 120 "$1: a report" reported_since "$(($(date +%s%N) / 1000))"
 }
 # what the agent holds: its own pages, and bodies in files without a name
 held_kib() {

@@ -33,6 +33,6 @@ wait $farewell || { cat "$work/farewell.out"; fail "the farewell"; }
 play state "$(address http:// scheduler)" last_stop >"$work/stop.out" 2>&1 &
 beside=$!
 asked() { grep -qx 'stop it' "$work/stop.out"; }
-await 60 "the session is open" asked
+await 120 "the session is open" asked
 kill -TERM "$scheduler"
 wait $beside || { cat "$work/stop.out"; fail "while it stops"; }

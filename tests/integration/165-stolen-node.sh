@@ -63,7 +63,7 @@ others_are_in() {
     for i in 1 2 3; do
         call /jobs -d "{\"metadata\":{\"name\":\"in-$1-$i\"},\"spec\":{\"trainer\":{\"entrypoint\":\"true\",\"min-instance\":1}}}" >"$work/answer" ||
             fail "$1: people are kept out"
-        await 60 "$1: n2 reports" reported_since "$1" "$(($(date +%s%N) / 1000))"
+        await 120 "$1: n2 reports" reported_since "$1" "$(($(date +%s%N) / 1000))"
     done
 }
 

@@ -27,7 +27,7 @@ await 120 'the event' while_job kept recovered kept '^pserver-1 is back without 
 n=$(job_field kept .records_total)
 await 120 'training went on' records_at_least kept "$((n + 4600))"
 edl kill kept >/dev/null
-await 60 'it is killed' job_is kept killed
+await 120 'it is killed' job_is kept killed
 edl show kept | grep -q '^lost  *[0-9]* of [0-9]* updates' || fail "edl show: $(edl show kept)"
 # before: of the passes that were over by then; after: of all that were trained since
 worst=$(edl logs kept | sed -n 's/.*Pass \([0-9]*\) done here: .*mean Cost \([0-9.]*\),.*/\1 \2/p' | awk '$1 == 3 { before = $2 > before ? $2 : before } $1 > 4 { after = $2 > after ? $2 : after } END { print before, after; exit !(before > 0 && after > 0 && after < before + 0.15) }') ||
@@ -38,11 +38,11 @@ mkdir -p "$work/checkpoints"
 edl submit "$work/job.yaml" >"$work/said" 2>&1 || fail "submit: $(cat "$work/said")"
 grep -q 'parameter servers' "$work/said" && fail "submit says: $(cat "$work/said")"
 await 120 'it trains' records_at_least saved 1000
-await 60 'a checkpoint' while_job saved test -e "$work/checkpoints/saved-$(job_field saved .id)/pserver-0.ckpt"
+await 120 'a checkpoint' while_job saved test -e "$work/checkpoints/saved-$(job_field saved .id)/pserver-0.ckpt"
 victim=$(pids saved pserver 0)
 kill -9 "$victim"
 await 120 'the event' while_job saved recovered saved '^pserver-0 is back with its checkpoint: [0-9]* of [0-9]* updates are lost$'
 [ "$(api GET /metrics | sed -n 's/^edl_updates_lost_total //p')" = "$(("$(job_field saved .updates_lost)" + "$(job_field kept .updates_lost)"))" ] || fail "metrics: $(api GET /metrics | grep updates)"
 edl kill saved >/dev/null
-await 60 'it is killed' job_is saved killed
+await 120 'it is killed' job_is saved killed
 cluster_stop

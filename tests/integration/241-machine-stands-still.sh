@@ -54,7 +54,7 @@ stands_still() { # NAME GROUP FILE FROZEN THAWED
         rm "$out"
     done
     end "$pid"
-    await 60 'its group is empty' rmdir_group "$group"
+    await 120 'its group is empty' rmdir_group "$group"
 }
 rmdir_group() {
     find "$1" -mindepth 1 -depth -type d -exec rmdir {} + 2>"$work/err"

@@ -16,7 +16,7 @@ trap 'status=$?; umount -l "$disk"; (exit $status); on_exit' EXIT
 cluster_start --nodes 1
 for code in 0 7; do
     edl submit --name "ends-$code" -- sh -c 'until [ -e "$0" ]; do sleep 0.1; done; exit "$1"' "$work/end" $code >/dev/null
-    await 60 'it runs' job_is "ends-$code" running
+    await 120 'it runs' job_is "ends-$code" running
 done
 dd if=/dev/zero of="$disk/fill" bs=4k 2>/dev/null || true
 if (echo more >"$disk/more") 2>/dev/null; then fail 'there is room left'; fi

@@ -30,7 +30,7 @@ keeps_quiet() { if grep -q -- "$1" "$work/err"; then fail "it says: $(cat "$work
 
 # this machine alone: in the folder itself, and nothing is said
 agent n1 127.0.0.1
-await 60 'one node' ready 1
+await 120 'one node' ready 1
 submit 0 -- sh main.sh
 says 'from the project' out
 says "$work/home/project" out
@@ -40,7 +40,7 @@ rm made
 
 # another machine: a copy
 agent n2 192.0.2.7
-await 60 'two nodes' ready 2
+await 120 'two nodes' ready 2
 submit 0 -- sh main.sh
 says 'from the project' out
 [ ! -e made ] || fail 'it ran in the folder itself'

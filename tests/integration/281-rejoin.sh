@@ -29,11 +29,11 @@ type_line "$(edl node add n1 2>/dev/null)" || fail "it does not join: $(cat "$wo
 # shellcheck disable=SC2086
 begin agent 'node n1' sh -c "exec edl-agent $options --stop-processes-on-exit --cut-off-kill 1s"
 agent=$pid
-await 60 'the node is ready' is_ready
+await 120 'the node is ready' is_ready
 
 # removed, its agent asks in vain, and says what to do
 edl node remove n1 >/dev/null
-await 60 'the agent is refused' refuses
+await 120 'the agent is refused' refuses
 # shellcheck disable=SC2016
 grep -q 'run there what `edl node add n1` prints' "$work/agent.log" || fail 'the agent does not say what to do'
 line=$(edl node add n1 2>/dev/null)
@@ -41,7 +41,7 @@ if type_line "$foreign"; then fail 'a line of another cluster was taken'; fi
 grep -q "the state folder belongs to node n1 of $server" "$work/typed" || fail "another cluster: $(cat "$work/typed")"
 type_line "$line" || fail "it does not join again: $(cat "$work/typed")"
 grep -q 'the agent that runs here goes on as node n1' "$work/typed" || fail "it says: $(cat "$work/typed")"
-await 60 'the node is back' is_ready
+await 120 'the node is back' is_ready
 [ "$(edl submit --name a --memory 64Mi --follow -- echo it runs 2>/dev/null | grep -c 'it runs')" = 1 ] || fail 'no job runs on it'
 
 # the same line once more: a healthy node goes on
@@ -51,7 +51,7 @@ is_ready || fail 'the node has gone'
 
 # without a name in the line, and without an agent
 edl node remove n1 >/dev/null
-await 60 'it is gone' is_gone
+await 120 'it is gone' is_gone
 end "$agent"
 type_line "$(edl node add 2>/dev/null)" || fail "it does not join again: $(cat "$work/typed")"
 is_ready || fail 'the node is not back'
@@ -60,10 +60,10 @@ is_ready || fail 'the node is not back'
 echo spent >"$work/spent"
 # shellcheck disable=SC2086
 begin spent 'node n1' sh -c "exec edl-agent $options --join-token-file $work/spent --stop-processes-on-exit --cut-off-kill 1s"
-await 60 'it runs on' is_ready
+await 120 'it runs on' is_ready
 edl node remove n1 >/dev/null
-await 60 'it is gone' is_gone
+await 120 'it is gone' is_gone
 is_refused() { grep -q 'there is no such join token' "$work/scheduler.log"; }
-await 60 'its token is refused' is_refused
+await 120 'its token is refused' is_refused
 type_line "$(edl node add n1 2>/dev/null)" || fail "it does not join beside it: $(cat "$work/typed")"
 timeout 300 edl submit --name b --memory 64Mi --follow -- echo it runs >"$work/said" 2>&1 && grep -q 'it runs$' "$work/said" || fail "no job runs on it: $(cat "$work/said")"

@@ -26,11 +26,11 @@ line=$(edl node add --foreground n1 2>/dev/null)
 options="--conf '' --state-dir $work/agent --runtime direct --no-foreign --heartbeat 200ms --stop-processes-on-exit $as_root"
 # shellcheck disable=SC2086
 begin agent 'joined as n1' sh -c "exec $line $options --cut-off-kill 1s"
-await 60 'the node is ready' is_at 10.77.0.2
+await 120 'the node is ready' is_at 10.77.0.2
 [ "$(master first)" = 10.77.0.2 ] || fail 'the first job is told another address'
 
 as_address 10.77.0.3 10.77.0.2
-await 60 'its new address is known' is_at 10.77.0.3
+await 120 'its new address is known' is_at 10.77.0.3
 [ "$(master second)" = 10.77.0.3 ] || fail 'MASTER_ADDR is the old address'
 
 # the next agent begins with it
@@ -39,7 +39,7 @@ grep -q '"address": "10.77.0.3"' "$work/agent/member.json" || fail "it does not 
 as_address 10.77.0.4 10.77.0.3
 # shellcheck disable=SC2086
 begin agent 'node n1' sh -c "exec edl-agent $options --address 10.77.0.9 --cut-off-kill 1s"
-await 60 'the address of its options is known' is_at 10.77.0.9
+await 120 'the address of its options is known' is_at 10.77.0.9
 [ "$(master third)" = 10.77.0.9 ] || fail 'the address of its options does not count'
 
 # one that was given with the line is kept, though no interface has it
@@ -50,5 +50,5 @@ line=$(edl node add n1 2>/dev/null)
 sh -c "timeout 300 ${line%% && *} $options --address node7.example" >"$work/typed" 2>&1 || fail "it does not join: $(cat "$work/typed")"
 # shellcheck disable=SC2086
 begin given 'node n1' sh -c "exec edl-agent $options --cut-off-kill 1s"
-await 60 'the node is ready' is_at node7.example
+await 120 'the node is ready' is_at node7.example
 [ "$(master fourth)" = node7.example ] && is_at node7.example || fail "the address of the line does not stay: $(edl nodes n1)"

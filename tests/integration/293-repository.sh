@@ -41,7 +41,7 @@ python3 -u -m http.server --bind 127.0.0.1 --directory "$work/packages" 0 >"$wor
 web=$!
 port() { sed -n 's/.*port \([0-9]*\).*/\1/p' "$work/web.out"; }
 listens() { [ -n "$(port)" ]; }
-await 60 'the web server listens' listens
+await 120 'the web server listens' listens
 "$EDL_SOURCE_DIR/packaging/repo" "$work/packages" "http://127.0.0.1:$(port)" >"$work/line"
 [ "$(wc -l <"$work/line")" = 1 ] || fail "not one line: $(cat "$work/line")"
 
