@@ -12,7 +12,7 @@ fi
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 examples=$EDL_SOURCE_DIR/conf/examples
 
-begin scheduler "policy" edl-scheduler --state-dir "$work/state" --listen 0.0.0.0:7010 --listen "unix:$work/socket"
+begin scheduler "policy" edl-scheduler --state-dir "$work/state" --listen 0.0.0.0:7010 --listen "unix:$work/socket" --lease 60s
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
 begin agent 'joined as n1' edl-agent --conf '' --node n1 --scheduler "unix:$work/socket" --join-token-file "$work/state/join-token" --state-dir "$work/n1" --runtime direct \
     --allow-root --no-foreign --cpu 2 --memory 2Gi

@@ -32,7 +32,7 @@ logged() { # PATTERN
 
 says "TLS only" edl-scheduler --state-dir "$work/other" --listen http://10.77.0.1:0
 begin scheduler "policy" edl-scheduler --state-dir "$work/state" --listen 10.77.0.1:0 --listen 127.0.0.1:0 \
-    --listen "unix:$work/socket" --lease 10s
+    --listen "unix:$work/socket" --lease 60s
 scheduler=$pid
 server=$(cat "$work/state/address")
 plain=$(grep -o 'http://127.0.0.1:[0-9]*' "$work/scheduler.log")
@@ -235,7 +235,7 @@ status 503 -H "Authorization: Bearer $mine" "$server/nodes/n4/orders?wait=0"
 late=$(edl node add late --json | jq -r .token)
 before=$(cat "$work/state/server.pem")
 end "$scheduler"
-begin scheduler "policy" edl-scheduler --state-dir "$work/state" --listen "${server#https://}" --lease 10s
+begin scheduler "policy" edl-scheduler --state-dir "$work/state" --listen "${server#https://}" --lease 60s
 scheduler=$pid
 [ "$before" = "$(cat "$work/state/server.pem")" ] || fail "another certificate"
 begin late "joined as late" agent late --join "$server" --token "$late" --ca-pin "$pin" --node late

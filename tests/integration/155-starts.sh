@@ -12,7 +12,7 @@ if [ -z "${EDL_TEST_IN_NAMESPACE:-}" ]; then
     exit 77
 fi
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0
+begin scheduler "policy" edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --lease 60s
 EDL_SERVER=http://$(sed 's,^http://,,' "$work/scheduler/address")
 export EDL_SERVER EDL_TOKEN_FILE=$work/scheduler/admin-token
 agent() { # NODE

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A parameter server and a trainer on each node of a list, in one folder of the node: the job waits for the last node and says so,
 # starts when it is there, and goes on when a node was gone and is back. The folder is unpacked once, stays, and has to have a place.
-# Takes 13 s: waits until a node is lost, after a lease of 5 s
+# Takes 20 s: waits until a node is lost, after a lease of 12 s
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-begin scheduler policy edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0
+begin scheduler policy edl-scheduler --state-dir "$work/scheduler" --listen 127.0.0.1:0 --lease 12s
 EDL_SERVER=http://$(cat "$work/scheduler/address")
 export EDL_SERVER EDL_TOKEN_FILE=$work/scheduler/admin-token
 

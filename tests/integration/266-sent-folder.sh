@@ -4,7 +4,7 @@
 # Takes 4 s
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 export EDL_SERVER=unix:$work/socket EDL_TOKEN_FILE=$work/state/admin-token
-begin scheduler 'policy' edl-scheduler --conf '' --state-dir "$work/state" --listen "$EDL_SERVER" --lease 10s
+begin scheduler 'policy' edl-scheduler --conf '' --state-dir "$work/state" --listen "$EDL_SERVER" --lease 60s
 as_root=''
 [ "$(id -u)" != 0 ] || as_root=--allow-root
 agent() { # NODE ADDRESS

@@ -4,7 +4,7 @@
 # Takes 16 s: an agent that is refused asks again after up to 2 s
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 scheduler_begin() { # NAME: sets $server
-    begin "$1" 'listening on https' edl-scheduler --conf '' --state-dir "$work/$1" --listen https://127.0.0.1:0 --lease 4s
+    begin "$1" 'listening on https' edl-scheduler --conf '' --state-dir "$work/$1" --listen https://127.0.0.1:0 --lease 60s
     server=$(cat "$work/$1/address")
 }
 use() { export EDL_SERVER=$server EDL_TOKEN_FILE=$work/$1/admin-token EDL_CA=$work/$1/ca.pem; }
