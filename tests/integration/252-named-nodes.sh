@@ -67,7 +67,8 @@ await 120 'each is on its node' places_are "$all"
 written() { [ "$(cat "$folder"/{pserver,trainer}-[0-2] | sort | uniq -c | tr -s ' \n' ' ')" = "$1" ]; }
 await 120 'each has written its node' written ' 2 n1 2 n2 2 n3 '
 [ "$(find "$work/root" -mindepth 1 -maxdepth 1)" = "$folder" ] || fail "beside it lies $(ls -A "$work/root")"
-silent find "$work" -path '*/workspaces/copies/*' -prune || fail 'there are copies'
+copies() { find "$work" -path '*/workspaces/copies/*' -prune 2>/dev/null || true; } # what agents write comes and goes meanwhile, which find minds
+silent copies || fail 'there are copies'
 echo kept >"$folder/mark"
 
 # a node goes: the others go on, its two wait for it alone; it is back, and so are they, in what they left
