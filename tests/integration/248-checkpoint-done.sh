@@ -48,11 +48,18 @@ for kind in silent ends stays; do edl kill $kind >/dev/null; done
 for kind in ends stays; do edl wait $kind --timeout 120 >/dev/null || true; done
 took_ms=$((($(date +%s%N) - started) / 1000000))
 echo "both are over after $took_ms ms of a grace of 40 s"
+end_of() { api GET "/jobs/$1/processes?state=all" | jq -r '.processes[0] | "\(.state) \(.exit_code) \(.exit_signal)"'; }
 job_is silent stopping || fail "they took their grace, or one that said nothing has lost its own"
 [ $took_ms -ge 1000 ] || fail "they took $took_ms ms"
+for _ in 1 2 3 4; do # a busy machine may leave it less than its second: then it is stopped again
+    differs "$(end_of ends)" 'exited 0 0' || break
+    edl submit "$work/ends.json" >/dev/null
+    await 120 'ends runs again' said ends running
+    edl kill ends >/dev/null
+    edl wait ends --timeout 120 >/dev/null || true
+done
 said ends "told 200 {'stopping': True}" || fail "when it is told to end: $(edl logs ends)"
 said ends over || fail "it had no time to end by itself: $(edl logs ends)"
-end_of() { api GET "/jobs/$1/processes?state=all" | jq -r '.processes[0] | "\(.state) \(.exit_code) \(.exit_signal)"'; }
 [ "$(end_of ends)" = 'exited 0 0' ] || fail "the one that ends by itself: $(end_of ends)"
 [ "$(end_of stays)" = 'exited 137 9' ] || fail "the one that does not: $(end_of stays)"
 
