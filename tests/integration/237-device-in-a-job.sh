@@ -13,7 +13,7 @@ job() { # NAME GPUS FOLDER [OPTION]
     edl submit "$work/$1.yaml" >/dev/null
 }
 succeeds() { # NAME
-    edl wait "$1" --timeout 120 || fail "$1: $(job_field "$1" .reason): $(edl logs "$1")"
+    edl wait "$1" --timeout 900 || fail "$1: $(job_field "$1" .reason): $(edl logs "$1")"
     exact_counts "$1"
     edl logs "$1" >"$work/$1.log"
 }
