@@ -147,8 +147,9 @@ edl node cordon here
 root='--allow-root --cpu-idle'
 agent_begin idle
 await 120 'its limits are told' limited idle '.machine.limits != null'
-edl submit --name left-over --cpu 500m -- sleep 1006 >/dev/null
+edl submit --name left-over --cpu 500m -- sleep 1006.$$ >/dev/null
 await 120 'it runs' job_is left-over running
+await 120 'its program runs' is_there 1006 # its number is told before it is in its groups
 left_over=$(pid_of left-over)
 controller=cpu
 [ -e "$(path_in cpu "$left_over")/cpu.shares" ] || controller=unified
@@ -177,8 +178,9 @@ agent_begin there setpriv --reuid daemon --regid daemon --clear-groups
 await 120 'its limits are told' limited there '.machine.limits == []'
 grep -q 'limits of processes are not held: the control group .* cannot be written' "$work/there.log" || fail 'it does not say that nothing holds limits'
 edl nodes there | grep -q '^limits     none are held$' || fail "edl nodes says: $(edl nodes there)"
-edl submit --name free -- sleep 1004 >/dev/null
+edl submit --name free -- sleep 1004.$$ >/dev/null
 await 120 'it runs' job_is free running
+await 120 'its program runs' is_there 1004
 free=$(pid_of free)
 [ "$(cat "/proc/$free/oom_score_adj")" = 500 ] || fail "it is not the first to go when memory runs out"
 most=$(awk '{ n = $1 < n || !n ? $1 : n } END { print int(n / 2) }' /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max)
