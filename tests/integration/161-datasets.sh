@@ -8,7 +8,7 @@ set -eu
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
 jobs=${EDL_DATASET_JOBS:-6}
 tasks=${EDL_DATASET_TASKS:-100000}
-longest=${EDL_LONGEST_STOP_MS:-2500} # a quarter of the lease; a machine that does nothing else stays below a tenth
+longest=${EDL_LONGEST_STOP_MS:-2500} # a quarter of the lease; a machine that does nothing else stays below a tenth, what else it does is left out
 
 cat >"$work/scheduler.conf" <<END
 state-dir: $work/scheduler
@@ -96,7 +96,7 @@ api DELETE /jobs/alone >/dev/null
 for i in $(seq "$jobs"); do submit "j$i"; done
 await 120 "$jobs jobs run" running "$jobs"
 mkfifo "$work/ask"
-"$python" "$EDL_SOURCE_DIR/tests/lib/loop_stops.py" "${EDL_SERVER#http://}" <"$work/ask" >"$work/stops" 2>"$work/asker.log" &
+"$python" "$EDL_SOURCE_DIR/tests/lib/loop_stops.py" "${EDL_SERVER#http://}" "$scheduler" <"$work/ask" >"$work/stops" 2>"$work/asker.log" &
 asker=$!
 exec 8>"$work/ask"
 await 120 "the loop is asked" grep -q asking "$work/asker.log"
