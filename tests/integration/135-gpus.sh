@@ -69,7 +69,8 @@ await 120 'the session runs' test -s "$work/pid"
 pid=$(<"$work/pid")
 machine_is "process GPU-a $pid 100" "process GPU-b $pid 100"
 await 120 'it is on a device of another' device 1 ".strangers[0].pid == $pid"
-[ "$(cat "$work/session")" = 'sees GPU-a' ] || fail "a session sees $(cat "$work/session")"
+session_sees() { [ "$(cat "$work/session")" = "$1" ]; }
+await 120 'the session sees the same device' while_runs $session session_sees 'sees GPU-a'
 if differs "$(sed -n 's/^0:://p' "/proc/$pid/cgroup")" "$(sed -n 's/^0:://p' /proc/self/cgroup)"; then
     device 0 '.strangers == []' || fail "a session is a stranger on a device of its process: $(edl nodes "$node" --json)"
 fi
