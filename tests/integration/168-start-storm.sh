@@ -20,6 +20,7 @@ mkdir "$work/lib"
 install -m 644 "$lib"/*.py "$work/lib" # where accounts without a name may read them
 
 begin scheduler policy edl-scheduler --conf '' --state-dir "$work/state" --listen 127.0.0.1:0 --lease 10s
+scheduler=$pid
 address=$(cat "$work/state/address")
 export EDL_SERVER=http://$address EDL_TOKEN_FILE=$work/state/admin-token
 begin n1 "joined as n1" edl-agent --conf '' --node n1 --scheduler "$EDL_SERVER" --join-token-file "$work/state/join-token" \
@@ -56,7 +57,7 @@ await 120 "one of them is answered" works
 before=$(processes)
 
 watch_reports() { # NAME: until that is there
-    "$python" "$lib/report_gaps.py" "$EDL_SERVER" "$work/ann" n1 "$work/$1.over" >"$work/$1.gaps" &
+    "$python" "$lib/report_gaps.py" "$EDL_SERVER" "$work/ann" n1 "$work/$1.over" $scheduler $agent >"$work/$1.gaps" &
     looks=$!
 }
 over() { # NAME

@@ -20,6 +20,7 @@ mkdir "$work/lib"
 install -m 644 "$lib"/*.py "$work/lib" # where accounts without a name may read them
 
 begin scheduler policy edl-scheduler --conf '' --state-dir "$work/state" --listen 127.0.0.1:0 --lease 30s
+scheduler=$pid
 address=$(cat "$work/state/address")
 export EDL_SERVER=http://$address EDL_TOKEN_FILE=$work/state/admin-token
 export EDL_TEST_SLOW_MS=1000
@@ -50,7 +51,7 @@ if [ "$(nice)$(nice -n -1 nice)" = 0-1 ]; then # root of a container may not be 
 fi
 [ "$(nice_of "$(pgrep -f "worker $work/out/ann" | head -n 1)")" = "$(nice)" ] || fail "a process of a job inherits the agent's precedence"
 touch "$work/begun"
-"$python" "$lib/report_gaps.py" "$EDL_SERVER" "$work/ann" n1 "$work/over" >"$work/gaps" &
+"$python" "$lib/report_gaps.py" "$EDL_SERVER" "$work/ann" n1 "$work/over" $scheduler $agent >"$work/gaps" &
 looks=$!
 submit "{\"name\":\"fails\",\"array\":\"0-$((fails - 1))\",\"roles\":$(role 1m 4Mi false)}"
 await 300 "all jobs end" ended
