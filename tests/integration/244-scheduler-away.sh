@@ -52,6 +52,6 @@ lost() { [ "$(api GET "/nodes/$node" | jq -r .state)" = lost ]; }
 await 120 'the silent node is lost' lost
 silent_us=$(api GET "/events?limit=1000&after=$after" | jq --argjson node "$(api GET "/nodes/$node")" '
     [.events[] | select(.event == "node-lost" and .node == $node.name)][0].time_us - $node.last_report_us')
-[ "$silent_us" -lt 20000000 ] || fail "it was lost $silent_us us after its last report"
+[ "$silent_us" -lt 30000000 ] || fail "it was lost $silent_us us after its last report"
 kill -CONT "$agent"
 cluster_stop
