@@ -36,9 +36,10 @@ class Scheduler:
         self.name, self.mode, self.term, self.leader, self.unstored = name, "dead", 0, None, False
         self.run = 0  # of which its numbers of orders are
         self.server, self.connections = None, set()
-        with socket.socket() as chooser:
-            chooser.bind(("127.0.0.1", 0))
-            self.port = chooser.getsockname()[1]
+        self.claim = socket.socket()  # listens to nobody; nobody else gets the port while its scheduler is dead
+        self.claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.claim.bind(("127.0.0.1", 0))
+        self.port = self.claim.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
     def open(self):
@@ -115,6 +116,8 @@ class Scheduler:
         return self.facts({"version": self.run, "processes": processes, "logs": []})
 
     def answer(self, path, body):
+        if self.mode == "dead":  # told so while its port is still open
+            return None
         call = path.split("?")[0].rsplit("/", 1)[1]
         if self.mode == "frozen":
             with lock:
