@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sessions in processes go through the scheduler: every byte, both ways, over TCP, TLS and the Unix socket; who may; how each ends
-# Takes 45 s: waits for sides that never come, for a node that says nothing of a process that ended, and for a lease of 2 s
+# Takes 45 s: waits for sides that never come, for a node that says nothing of a process that ended, and for a lease of 6 s
 set -eu
 : "${EDL_BUILD_DIR:?the folder of the built programs}" "${EDL_SOURCE_DIR:?the checkout}"
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
@@ -8,7 +8,7 @@ chmod 711 "$work"
 begin scheduler "known nodes" edl-scheduler --conf '' --state-dir "$work/state" --lease 60s --listen 127.0.0.1:0 --listen https://127.0.0.1:0 \
     --listen "unix:$work/socket,mode=0666"
 scheduler=$pid
-begin brief "known nodes" edl-scheduler --conf '' --state-dir "$work/brief" --lease 2s --session-idle 4s --sessions-user 3 --sessions-max 8 \
+begin brief "known nodes" edl-scheduler --conf '' --state-dir "$work/brief" --lease 6s --session-idle 10s --sessions-user 3 --sessions-max 8 \
     --listen 127.0.0.1:0
 begin alone "known nodes" edl-scheduler --conf '' --state-dir "$work/alone" --lease 60s --listen 127.0.0.1:0 # others count connections
 address() { sed -n "s,.*listening on \($1[^ ,]*\).*,\1,p" "$work/$2.log"; }

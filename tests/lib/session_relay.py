@@ -46,7 +46,7 @@ class World:
 
     async def state(self, session, wanted="ended", client=None):
         """the session, once it is in that state"""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while True:
                 told = await (client or self.admin).ask("GET", "/sessions/" + session)
                 if told["state"] == wanted:
@@ -207,7 +207,7 @@ async def test_sides_die_at_each_point(world):
 
 async def none_is_left(world, before):
     """no session is open but those of before, and no connection of one stays"""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while (await metric(world, "edl_sessions_open"), await metric(world, "edl_http_connections") <= before[1] + 2) != (before[0], True):
             await asyncio.sleep(0.1)
 
@@ -358,7 +358,7 @@ async def test_a_session_ends_its_job(world):
     made, person, node = await open_session(ann, agent, job, {"kind": "shell", "ends_job": True})
     await pass_bytes(person, node, 10)
     person.vanish()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while (told := await world.admin.ask("GET", "/jobs/" + job))["state"] != "killed":
             await asyncio.sleep(0.05)
     assert "its session ended" in told["reason"], told
@@ -383,7 +383,7 @@ async def test_jobs_without_such_a_process(world):
     problem = await refused(426, "does not say that it opens sessions", world.admin.ask("POST", path, wanted))
     assert "upgrade edl-agent on " + agent.name in problem["remedy"], problem
     await world.admin.ask("DELETE", "/jobs/" + job, {})
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while (await world.admin.ask("GET", "/jobs/" + job))["state"] != "killed":
             await asyncio.sleep(0.05)
     problem = await refused(409, "has ended: it was killed at 20", world.admin.ask("POST", path, wanted))
@@ -392,7 +392,7 @@ async def test_jobs_without_such_a_process(world):
 
 
 async def brief_nodes_that_are_lost(world):
-    """with a lease of 2 s"""
+    """with a lease of 6 s"""
     agent, job = await world.node_and_job()
     made, person, _ = await open_session(world.admin, agent, job)
     await agent.end()
@@ -402,7 +402,7 @@ async def brief_nodes_that_are_lost(world):
 
 
 async def brief_idle(world):
-    """with session-idle 4s; what says that a side is there moves nothing"""
+    """with session-idle 10s; what says that a side is there moves nothing"""
     agent, job = await world.node_and_job()
     quiet, _, still = await open_session(world.admin, agent, job)
     busy, person, node = await open_session(world.admin, agent, job)
@@ -411,9 +411,9 @@ async def brief_idle(world):
     while (await world.admin.ask("GET", "/sessions/" + quiet["session"]))["state"] != "ended":
         await pass_bytes(person, node, 100)
         await asyncio.sleep(0.1)
-    assert 3 < time.monotonic() - since < 120, time.monotonic() - since  # its clock began before `since`
+    assert 9 < time.monotonic() - since < 120, time.monotonic() - since  # its clock began before `since`
     told = await world.state(quiet["session"])
-    assert told["cause"] == "idle" and "nothing has moved in it for 4 s" in told["reason"] and "session-idle" in told["remedy"], told
+    assert told["cause"] == "idle" and "nothing has moved in it for 10 s" in told["reason"] and "session-idle" in told["remedy"], told
     assert (await world.admin.ask("GET", "/sessions/" + busy["session"]))["state"] == "open"
     await world.admin.ask("DELETE", "/sessions/" + busy["session"])
     await agent.end()
