@@ -3,7 +3,7 @@
 # when it was deposed and does not know it. What a lower term says does not count: no order of it is carried out, and its lease does
 # not count. One that is told of in an answer is asked as well. The process never notices.
 . "$EDL_SOURCE_DIR/tests/lib/daemons.sh"
-lease=10 # a report that takes longer than a seventh of it is given up, and others are asked
+lease=20 # a report that takes longer than a seventh of it is given up, and others are asked
 # shellcheck disable=SC2016
 program='echo started >>runs; curl -sS --max-time 240 --unix-socket "$EDL_SOCKET" http://localhost/jobs/self/slow >call; exec sleep 1000'
 workspace=$work/workspace told=$work/told.log

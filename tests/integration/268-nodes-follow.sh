@@ -11,7 +11,7 @@ postgresql_database p edl
 url=postgresql://postgres@/edl?host=$postgresql_dir/p
 
 scheduler() { # NAME PATTERN
-    begin "$1" "$2" edl-scheduler --conf '' --state-dir "$work/state-$1" --listen "https://127.0.0.1:${port[$1]:-0}" --store "$url" --scheduler-name "$1" --lease 5s
+    begin "$1" "$2" edl-scheduler --conf '' --state-dir "$work/state-$1" --listen "https://127.0.0.1:${port[$1]:-0}" --store "$url" --scheduler-name "$1" --lease 20s
     of[$1]=$pid port[$1]=$(sed 's/.*://' "$work/state-$1/address")
 }
 declare -A of port

@@ -8,7 +8,7 @@
 state=$work/scheduler port=0
 export EDL_TOKEN_FILE=$state/admin-token EDL_SERVER
 run_scheduler() { # PATTERN OPTION...: at the address of before
-    begin scheduler "$1" edl-scheduler --conf '' --state-dir "$state" --listen "127.0.0.1:$port" --lease 5s --scheduler-name a "${@:2}"
+    begin scheduler "$1" edl-scheduler --conf '' --state-dir "$state" --listen "127.0.0.1:$port" --lease 20s --scheduler-name a "${@:2}"
     scheduler=$pid
     port=$(sed 's/.*://' "$state/address")
     EDL_SERVER=http://127.0.0.1:$port
