@@ -107,7 +107,7 @@ def main(server, token_file, database, n):
     END.set()
     failures = 0
     for reader in readers:
-        reader.join(60)
+        reader.join(120)
     history = stored(database)
     if not history or history[-1]["revision"] < LAST[0]:
         print("FAIL: the database has no event %d" % LAST[0])

@@ -19,7 +19,7 @@ import power  # noqa: E402
 
 BUILD = os.environ["EDL_BUILD_DIR"]
 SOURCE = os.environ["EDL_SOURCE_DIR"]
-READY_S = 60
+READY_S = 120
 OFFER = {"address": "10.0.0.7", "cpu_millicores": 64000, "memory_bytes": 1 << 36, "gpus": 0, "port_first": 20000,
          "port_last": 29999}
 

@@ -260,7 +260,7 @@ def serve():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)
     with scheduler.changed:
-        done = scheduler.changed.wait_for(lambda: scheduler.failure or "forgotten" in scheduler.seen, timeout=60)
+        done = scheduler.changed.wait_for(lambda: scheduler.failure or "forgotten" in scheduler.seen, timeout=120)
     assert done, f"it did not go on after {scheduler.seen}"
     if scheduler.failure:
         raise scheduler.failure
