@@ -471,6 +471,10 @@ static bool settle(struct log_source *source)
         return true;
     if (!cut_to_end(source, chunk)) {
         log_chunks_drop(&source->chunks);
+        if (source->at < source->end) { /* all of it is gone: to ask again would give the same */
+            say(source, gap_from(source), source->end);
+            source->at = source->end;
+        }
         return false;
     }
     if (chunk->offset > source->at && source->gap_from == LOG_NO_END)

@@ -30,11 +30,16 @@ read -r <"$1"
 END
 edl submit --name talk -- bash "$work/talk.sh" "$work/gate" >/dev/null
 await 120 'it runs' job_is talk running
+log=$(find "$work/small/logs" -name 'trainer-0.*.log')
+wrote() { [ "$(stat -c %s "$log")" -ge "$1" ]; }
+await 120 'it wrote more than the scheduler keeps' wrote $((1 << 19))
+# what follows asks an agent that stands still, and cuts all of that when it goes on: it is told, and the rest is followed
+kill -STOP "$agent"
 edl logs talk -f >"$work/followed" &
 follower=$!
-log=$(find "$work/small/logs" -name 'trainer-0.*.log')
-wrote_half() { [ "$(stat -c %s "$log")" = $((50 * 4096 * 36)) ]; }
-await 300 'it wrote half' wrote_half
+await 120 'it wrote twice what is kept' wrote $((2 << 20))
+kill -CONT "$agent"
+await 300 'it wrote half' wrote $((50 * 4096 * 36))
 is_short() { [ "$(du -k "$log" | cut -f1)" -le 1100 ] || grep -q 'cannot give back' "$work/small.log"; }
 await 120 'half a log is within its bound' is_short
 echo >"$work/gate"
@@ -49,7 +54,8 @@ fi
 await 120 'the log is within its bound' is_short
 
 # while it lives: the end, and a line that says what is missing
-edl logs talk >"$work/late"
+late() { edl logs talk >"$work/late" && [ "$(tail -n 1 "$work/late")" = '[trainer-0] and that was all' ]; }
+await 120 'its end, as far as the scheduler has heard it' late
 head -n 1 "$work/late" | grep -Eq '^\[trainer-0\] \[edl: bytes 0 to [0-9,]* of trainer-0 are gone: node small keeps the newest \(log-max\)\]$' || fail "no word of what is missing: $(head -n 3 "$work/late")"
 exact() { # FILE: the bytes that it says are missing end where its first line begins
     local said first
@@ -58,7 +64,6 @@ exact() { # FILE: the bytes that it says are missing end where its first line be
     [ $((said + 1)) = $(((first - 1) * 36)) ] || fail "bytes to $said are gone, and line $first follows"
 }
 exact "$work/late"
-[ "$(tail -n 1 "$work/late")" = '[trainer-0] and that was all' ] || fail "the end: $(tail -n 1 "$work/late")"
 priority=0
 kept() { # by the scheduler, in case the machine dies; with the next commit
     edl scale talk --priority $((priority += 1)) >/dev/null
@@ -71,10 +76,11 @@ echo >"$work/gate"
 edl wait talk --timeout 120 || fail "$(job_field talk .reason)"
 wait $follower
 [ "$(tail -n 1 "$work/followed")" = '[trainer-0] and that was all' ] || fail "the end: $(tail -n 1 "$work/followed")"
-awk '/ are gone: node / { told = 1; next }
+awk '/ are gone: node / { told = 1; cut = ""; next }
+    cut { exit }
     / line / { for (i = 1; i <= NF; i++) if ($i == "line") n = $(i + 1) + 0
-        if (last && n != last + 1 && !told) { print "after " last " comes " n; bad = 1 } last = n; told = 0; lines++ }
-    END { if (lines < 1000) { print lines " lines only"; bad = 1 } exit bad }' "$work/followed" || fail 'lines are missing without a word'
+        if (last && n != last + 1 && !told) { cut = "after " last " comes " n; next } last = n; told = 0; lines++ } # what is gone may begin in a line
+    END { if (cut) print cut; if (lines < 1000) print lines " lines only"; exit cut != "" || lines < 1000 }' "$work/followed" || fail 'lines are missing without a word'
 
 # after its end
 ended() { api GET /jobs/talk/logs | holds .end; }
