@@ -15,6 +15,7 @@ void server_watch_call(struct server_watch *watch, unsigned n, unsigned current)
     watch->current = current;
     watch->turn = 0;
     watch->looking = 0;
+    watch->unheard = false;
     watch->named = 0;
 }
 
@@ -34,7 +35,7 @@ uint32_t server_watch_due(struct server_watch *watch, uint64_t *ret_next_us)
         due = bit((watch->current + turn) % watch->n);
     else
         due = all & ~bit(watch->current);
-    if (turn == 1) /* it may be well, and the call a long one */
+    if (turn == 1 || watch->unheard) /* it may be well, and the call a long one */
         due |= bit(watch->current);
     due &= ~watch->looking;
     watch->looking |= due;
@@ -62,6 +63,8 @@ struct server_step server_watch_heard(struct server_watch *watch, unsigned at,
     struct server_step step = { 0 };
 
     watch->looking &= ~bit(at);
+    if (at == watch->current)
+        watch->unheard = word == NULL;
     if (word == NULL)
         return step;
     if ((watch->strangers & bit(at)) != 0) {

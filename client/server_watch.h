@@ -20,6 +20,7 @@ struct server_watch {
     unsigned current;   /* where the call is */
     unsigned turn;      /* how often looks were due since it began there */
     uint32_t looking;   /* a bit for each look under way */
+    bool unheard;       /* the last look at the current one ended without a word that counts */
     uint32_t named;     /* a bit for each that another one named since looks were due */
     uint32_t led;       /* a bit for each that said that it leads, in an earlier call too */
     uint32_t strangers; /* a bit for each that did not know the token when it was asked last */

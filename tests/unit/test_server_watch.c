@@ -185,3 +185,18 @@ TEST(test_who_does_not_know_the_token_is_moved_to_from_one_that_is_silent)
             assert_moves(&watch, 1, 0);
     }
 }
+
+/* Both stood still for longer than a look lasts, and one goes on. */
+TEST(test_one_that_is_silent_is_looked_at_again)
+{
+    struct server_watch watch = watch_of(2, 1);
+    uint64_t next_us;
+
+    server_watch_answered(&watch, true);
+    server_watch_call(&watch, 2, 0);
+    assert_int_equal(server_watch_due(&watch, &next_us), 1U << 0 | 1U << 1);
+    assert_stays(&watch, 0, NULL);
+    assert_stays(&watch, 1, NULL);
+    assert_int_equal(server_watch_due(&watch, &next_us), 1U << 0 | 1U << 1);
+    assert_moves(&watch, 1, 0);
+}
