@@ -104,9 +104,9 @@ static void become_scheduler(const struct site *site, uint64_t kill_at, const ch
     state[strlen(state) - 4] = '\0';
     (void)dup2(log_fd, STDERR_FILENO);
     /* its node asks for no orders, and one that only checks need not wait for it at each stop */
-    (void)execl(program, program, "--state-dir", state, "--listen", "127.0.0.1:0", "--away",
-                kill_at > 0 ? "60s,5m" : "0", restore != NULL ? "--restore" : NULL, restore,
-                (char *)NULL);
+    (void)execl(program, program, "--state-dir", state, "--listen", "127.0.0.1:0", "--lease", "10m",
+                "--away", kill_at > 0 ? "60s,5m" : "0", restore != NULL ? "--restore" : NULL,
+                restore, (char *)NULL);
     _exit(127);
 }
 
