@@ -16,21 +16,24 @@ spec:
   dataset: $work/corpus/train-*.recordio
   trainer:
     entrypoint: |
-      if [ -e "$work/began-\$EDL_INDEX" ]; then
+      train='edl-trainer --collective --config=ngram_lm --batch=48 --micro-batches=2 --num_passes=2 --log-period=0'
+      if [ "\$EDL_INDEX" = 1 ] && [ ! -e "$work/began" ]; then # killed where it says that two train: all of it takes half a second
+          touch "$work/began"
+          \$train 2>"$work/says" &
+          while read -r line; do case \$line in *' of 2, step '*) kill -9 \$!; exit 1 ;; esac; done <"$work/says"
+      elif [ "\$EDL_INDEX" = 1 ]; then
           cat "$work/go" >/dev/null
           unset EDL_OUTPUT_DIR # no checkpoint: it knows nothing of the end
       fi
-      touch "$work/began-\$EDL_INDEX"
-      exec edl-trainer --collective --config=ngram_lm --batch=48 --micro-batches=2 --num_passes=2 --log-period=0
+      exec \$train
     min-instance: 1
     max-instance: 2
     resources: {requests: {cpu: 100m, memory: 32Mi}}
 JOB
-mkfifo "$work/go" && chmod 666 "$work/go"
+mkfifo "$work/go" "$work/says" && chmod 666 "$work/go" "$work/says"
 edl submit "$work/job.yaml"
 told() { edl logs words 2>/dev/null | grep -q -- "$1"; }
 await 120 'two train' while_job words told 'rank [01] of 2, step'
-kill -9 "$(pids words trainer 1)"
 await 120 'the other one trains on and saves' eval 'find "$work/state/output" -name done | grep -q .'
 ended() { edl show words --json | holds '[.processes[] | select(.index == 0)] == []'; }
 await 120 'the other one ends' while_job words ended
