@@ -220,7 +220,7 @@ TEST(test_outcome_is_the_same)
     };
 
     for (size_t i = 0; i < 2 * ELEMENTS(cases); i++) {
-        struct http_call call = { .method = "GET", .path = "/", .timeout_us = 20 * USEC_PER_SEC };
+        struct http_call call = { .method = "GET", .path = "/", .timeout_us = 120 * USEC_PER_SEC };
         const char *text = cases[i / 2].text;
         struct http_answer with, without;
 

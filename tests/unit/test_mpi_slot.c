@@ -18,7 +18,7 @@
 #include "shared/macro.h"
 #include "tests/unit/test.h"
 
-#define HANG_S 60
+#define HANG_S 120
 
 static struct mpi_meeting meeting;
 static struct mpi_slot_place place;
