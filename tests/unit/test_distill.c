@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_distill.c - a student whose teachers answer, hang, die, rave or have another model */
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "libedl/distill_source.h"
 #include "libedl/edl/edl.h"
+#include "shared/cleanup.h"
 #include "shared/macro.h"
 #include "tests/unit/edl_agent.h"
 #include "tests/unit/fake_teacher.h"
@@ -362,29 +365,43 @@ TEST(test_a_teacher_gets_the_fields_that_it_wants)
 
 /* ---- waiting ---- */
 
+/* hold_port - nobody else gets it, and a teacher may come and go at it; its socket */
+static int hold_port(uint16_t *ret_port)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    *ret_port = ntohs(at.sin_port);
+    return fd;
+}
+
 TEST(test_no_teacher_is_waited_for)
 {
-    const struct fake_options options = { 0 };
-    struct fake_options again = { 0 };
+    struct fake_options options = { 0 };
     struct fake_teacher teacher;
     struct edl_distill_batch *batch;
     struct student student;
+    int port_fd = hold_port(&options.port);
 
     fake_teacher_begin(&teacher, &options);
     student_begin(&student, &teacher, 1);
-    again.port = teacher.port;
     fake_teacher_end(&teacher);
     feed_one(&student);
     while (!has_said(&student, "is there: waiting for one"))
         assert_int_equal(edl_distill_next(student.distill, USEC_PER_SEC, &batch), -ETIMEDOUT);
     assert_true(has_said(&student, ": Connection refused; trying again"));
     assert_error(&student, "no batch is whole yet");
-    fake_teacher_begin(&teacher, &again);
+    fake_teacher_begin(&teacher, &options);
     assert_learns(&student, BATCHES);
     assert_true(has_said(&student, "is there again"));
     assert_null(strstr(strstr(student.said, "waiting") + 1, "waiting")); /* once */
     student_end(&student);
     fake_teacher_end(&teacher);
+    (void)safe_close(port_fd);
 }
 
 TEST(test_a_wrong_secret_is_told)
