@@ -140,7 +140,7 @@ void edl_agent_begin(struct agent *agent, const char *const *answers)
         play(fd, agent->asked, answers);
     (void)safe_close(fd);
     assert_int_equal(edl_client_new(agent->path, &agent->client), 0);
-    edl_client_set_patience(agent->client, 0);
+    edl_client_set_patience(agent->client, DEADLINE_S * USEC_PER_SEC);
 }
 
 void edl_agent_end(struct agent *agent)

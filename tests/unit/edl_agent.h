@@ -38,7 +38,8 @@ struct agent {
     struct edl_client *client;
 };
 
-/* edl_agent_begin - answers end with NULL; patience is none, so that what is not answered fails */
+/* edl_agent_begin - answers end with NULL; its client waits for them as long as a test may take
+ * A client without patience gives up after a second: that is for calls that are to fail. */
 void edl_agent_begin(struct agent *agent, const char *const *answers);
 /* edl_agent_end - all answers were asked for */
 void edl_agent_end(struct agent *agent);

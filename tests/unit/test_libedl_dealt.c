@@ -66,7 +66,6 @@ TEST(test_dealt_out)
     put_file("text", "a\nb\nc\nd\n");
     put_file("text2", "e\n");
     open_dealt(f, &agent, answers);
-    edl_client_set_patience(agent.client, 120 * USEC_PER_SEC);
     assert_next(f, "a");
     assert_next(f, "b");
     assert_int_equal(edl_agent_asked(&agent), 3);
@@ -122,7 +121,6 @@ TEST(test_lost_is_told)
     assert_int_equal(pwrite(fd, "X", 1, 24), 1);
     assert_int_equal(pwrite(fd, "X", 1, 70 + 24), 1);
     open_dealt(f, &agent, answers);
-    edl_client_set_patience(agent.client, 120 * USEC_PER_SEC);
     assert_next(f, "d");
     assert_next(f, "e");
     assert_next(f, "f");
