@@ -336,7 +336,8 @@ TEST(test_a_newcomer_follows_before_it_arrives)
     assert_as_alone(&plan, &result);
     print_message("%u steps followed, %u states given, %u generations\n", result.n_followed,
                   result.n_states, result.n_generations);
-    assert_in_range(result.n_followed, 3, result.n_steps);
+    /* one that has its state just before the group meets follows none */
+    assert_in_range(result.n_followed, 1, result.n_steps);
     assert_int_equal(result.n_finished, 5);
 }
 
