@@ -110,6 +110,8 @@ static int give_name(const char *coming, const char *path, struct edl_error *err
 
     if (r == -1 && errno == EINVAL) /* a file system that cannot, such as NFS */
         r = link(coming, path) == 0 ? unlink(coming) : -1;
+    if (r == -1 && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS))
+        r = rename(coming, path); /* one without links, such as a mount of an object store */
     if (r == -1 && errno == EEXIST)
         return is_taken(path, error);
     if (r == -1)
