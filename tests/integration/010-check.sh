@@ -8,6 +8,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export EDL_BUILD_DIR=$work
+unset EDL_TEST_JOBS # how many run side by side follows from the cores, as steps.py has it without
 script() { cat >"$work/$1"; } # NAME, text on standard input
 run_these() { # NAME...: what tests/run says of them, and its status in $status
     status=0
