@@ -44,6 +44,49 @@ says 'left processes behind:$'
 says '[0-9]+ sleep 1000$'
 [ ! -e "/proc/$(cat "$work/leaves.sh.pid")" ] || fail 'it still runs'
 
+# a test of a landing that fails runs once more, alone, unless many do: what passes then is told by name. What a sanitizer finds stays found
+script steady.sh <<<'echo again >>"$0.runs"; echo "[       OK ] test_one"'
+script unsteady.sh <<<'echo again >>"$0.runs"; echo "[       OK ] test_one"; [ "$(wc -l <"$0.runs")" = 2 ] || { echo "[  FAILED  ] test_two"; exit 1; }'
+script fails.sh <<<'echo again >>"$0.runs"; echo no; exit 1'
+script found.sh <<<'echo again >>"$0.runs"; echo "==7==ERROR: AddressSanitizer: heap-use-after-free"; exit 1'
+again() { # MOST NAME...: these tests, of which so many may be unsteady
+    rm -f "$work"/*.runs
+    PYTHONPATH=$EDL_SOURCE_DIR/tests/lib python3 -B - "$work" "$@" >"$work/said" 2>&1 <<'PYTHON' || true
+import sys
+import steps
+at, most, *names = sys.argv[1:]
+listed = [steps.Step(name, ['bash', f'{at}/{name}'], source=f'{at}/{name}') for name in names]
+run = steps.Run(listed, f'{at}/log', unsteady_most=int(most))
+passed = run.go()
+run.tell_counts()
+print('it passed' if passed else 'it failed')
+PYTHON
+}
+ran() { [ "$(wc -l <"$work/$1.runs")" = "$2" ] || fail "$1 ran $(wc -l <"$work/$1.runs") times: $(cat "$work/said")"; } # NAME TIMES
+again 2 steady.sh unsteady.sh
+says '^unsure unsteady.sh \(exit status 1\)'
+says '^    \| \[  FAILED  \] test_two$'
+says '^ok unsteady.sh'
+says '^failed, and passed when run again alone: unsteady.sh \(test_two\)$'
+says '^2 passed, 0 failed, 0 skipped$'
+says '^it passed$'
+ran steady.sh 1
+[ "$(grep -c FAILED "$work/log/unsteady.sh.log.first")" = 1 ] || fail 'what it printed first is lost'
+again 2 steady.sh unsteady.sh fails.sh
+says '^failed: fails.sh \(no\)$'
+says '^2 passed, 1 failed, 0 skipped$'
+says '^it failed$'
+ran fails.sh 2
+again 1 unsteady.sh fails.sh
+says '^1 passed, 2 failed, 0 skipped$'
+ran unsteady.sh 1
+again 2 found.sh
+says '^0 passed, 1 failed, 0 skipped$'
+ran found.sh 1
+again 0 unsteady.sh
+says '^1 passed, 1 failed, 0 skipped$'
+ran unsteady.sh 1
+
 # a test that hangs is ended by its limit, and says so. A limit that is over before the test can hear of it shows nothing: a longer one is tried
 script hangs.sh <<<'trap "echo asked; exit 1" TERM; : >"$0.hears"; while :; do read -r -t 1 <> <(:) || true; done'
 limit_s=1

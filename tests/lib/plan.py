@@ -33,6 +33,8 @@ PLAIN = 'plain-'  # how the step of a unit test of the plain build begins
 SANITIZED_CFLAGS = '-g1 -Og -fno-stack-protector -Wno-maybe-uninitialized -Wno-format-truncation'
 # A landing always has the same seed, so that only its change can fail it; each night has another one.
 SEED = '20261127'
+# So few tests of a landing run once more when they fail: a change that breaks something breaks them twice. The night counts each failure.
+UNSTEADY_MOST = 3
 # of scripts, by name: what the night asks of them, where their own numbers are those of each check
 NIGHT = {'010-units': {'EDL_WAVE': '240'}, '020-torture': {'EDL_KILLS': '40'}, '100-faults': {'EDL_SEEDS': '20000'}, '305-python': {'EDL_KILLS': '200'}, '160-flood': {'EDL_FLOOD_ROUNDS': '10'}, '161-datasets': {'EDL_DATASET_JOBS': '18'},
          '167-siege': {'EDL_SIEGE_S': '60'}, '271-power': {'EDL_POWER_STRIDE': '1'}}
@@ -408,7 +410,7 @@ def main():
     known = costs.read(f'{here.SOURCE_DIR}/tests/costs')
     account = Account()
     print(f'{len(plan.steps)} steps; seeds from EDL_SEED={os.environ["EDL_SEED"]} (set it to run with the same); logs in {log}', flush=True)
-    run = steps.Run(plan.steps, log, known, account.slowness)
+    run = steps.Run(plan.steps, log, known, account.slowness, UNSTEADY_MOST if given.mode == 'full' else 0)
     passed = run.go()
     costs.write(f'{log}/costs', {**(known if given.mode == 'quick' else {}), **run.cost})
     run.tell_the_slowest()

@@ -27,8 +27,10 @@ MEMORY_PART = 0.8
 LOOK_EVERY_S = 2.0
 HANGS_S, HANGS_TIMES = 60.0, 3.0  # beyond so many times as long as last time, and that: it waits for nothing
 LONG_S = 5.0
+UNSTEADY = 'failed, and passed when run again alone'
 TOLD_EVERY_S = 30
-SKIPPED = 77
+SKIPPED, OUT_OF_TIME = 77, 124
+SANITIZER_FOUND = r'ERROR: \w+Sanitizer|: runtime error: '
 
 
 @dataclasses.dataclass
@@ -67,8 +69,9 @@ def says_why(source):
 class Run:
     """All steps of one call. Results are lines "ok NAME", "FAILED NAME", "skipped NAME: reason" on standard output."""
 
-    def __init__(self, steps, log, known=None, slowness=1.0):
-        """known: what steps took before, name -> costs.Cost. slowness: CPU seconds here for one of those."""
+    def __init__(self, steps, log, known=None, slowness=1.0, unsteady_most=0):
+        """known: what steps took before, name -> costs.Cost. slowness: CPU seconds here for one of those. unsteady_most: if no more tests
+        than these fail, each runs once more, alone, after all others; one that passes then has passed, and is told by name."""
         self.steps, self.log = list(steps), log
         self.known, self.slowness = known or {}, slowness
         rank = costs.ranks(steps, self.known)
@@ -79,7 +82,10 @@ class Run:
         self.looked_at = 0.0
         self.running = {}  # pipe -> (step, process id, since)
         self.over = {}  # name -> whether it passed
-        self.missing = {'failed': [], 'skipped': []}  # names of steps; of a failed one with its last words
+        self.unsteady_most = unsteady_most
+        self.tried = set()  # names of self.unsure of which try_again() has decided
+        self.unsure = {}  # name -> what judge() has of a test that failed and may run once more
+        self.missing = {'failed': [], UNSTEADY: [], 'skipped': []}  # names of steps; of the first two with the last words of the failure
         self.passed = self.failed = self.skipped = 0
         self.cpu_s = 0.0
         self.began = time.monotonic()
@@ -104,7 +110,7 @@ class Run:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self.interrupt)
         self.selector.register(wake, selectors.EVENT_READ)
-        while self.pending or self.running:
+        while self.pending or self.running or self.try_again():
             if self.interrupted:
                 self.end_all()
             before = len(self.pending)
@@ -217,12 +223,39 @@ class Run:
         with open(self.seconds, 'a', encoding='utf-8') as f:
             f.write(f'{told["wall_s"]:.1f} {told["cpu_s"]:.1f} {step.name}\n')
         self.cpu_s += told['cpu_s']
-        good = len(re.findall(r'^\[       OK \]', text, re.M))
-        bad = len(set(re.findall(r'^\[  FAILED  \] (test_.*)', text, re.M)))
-        took = f'{told["wall_s"]:.1f} s, CPU {told["cpu_s"]:.1f} s'
         if told['strays']:
             strays = '\n'.join(told['strays'])
             text += f'\nit left processes behind:\n{strays}'
+        if self.may_run_again(step, told, text):
+            os.replace(self.log_of(step), self.log_of(step) + '.first')
+            self.unsure[step.name] = (step, told, text)
+            self.end(step, 'unsure', f'(exit status {told["status"]}) it runs once more, alone, if few tests fail', passed=False)
+            self.quote(text)
+        else:
+            self.count(step, told, text)
+
+    def may_run_again(self, step, told, text):
+        """A test that failed for the first time. What a sanitizer found is no accident, and no test hangs twice for half an hour."""
+        failed = told['status'] not in (0, SKIPPED) or told['strays']
+        return (self.unsteady_most > 0 and step.source and failed and step.name not in self.unsure
+                and told['status'] != OUT_OF_TIME and not re.search(SANITIZER_FOUND, text))
+
+    def try_again(self):
+        """When all other steps are over: the tests that failed are begun once more, or are counted where they are many. Returns whether some begin."""
+        first = [held for name, held in self.unsure.items() if name not in self.tried]
+        self.tried |= set(self.unsure)
+        if len(first) <= self.unsteady_most:
+            self.pending += [dataclasses.replace(step, lane=ALONE, needs=(), after=()) for step, _, _ in first]
+        else:
+            for held in first:
+                self.count(*held, quoted=True)
+        return bool(self.pending)
+
+    def count(self, step, told, text, quoted=False):
+        """quoted: what the test printed has been told."""
+        good = len(re.findall(r'^\[       OK \]', text, re.M))
+        bad = len(set(re.findall(r'^\[  FAILED  \] (test_.*)', text, re.M)))
+        took = f'{told["wall_s"]:.1f} s, CPU {told["cpu_s"]:.1f} s'
         if told['status'] == SKIPPED and not told['strays']:
             lines = text.strip().splitlines()
             self.missing['skipped'].append(step.name)
@@ -230,12 +263,18 @@ class Run:
         elif told['status'] == 0 and not told['strays']:
             self.passed += max(good, 1)
             self.end(step, 'ok', f'({max(good, 1)}) {took}')
+            if step.name in self.unsure:
+                self.missing[UNSTEADY].append(f'{step.name} ({last_words(self.unsure[step.name][2])})')
         else:
             self.passed += good
             self.failed += max(bad, 1)
             self.end(step, 'FAILED', f'(exit status {told["status"]}) {took}', passed=False)
             self.missing['failed'].append(f'{step.name} ({last_words(text)})')
-            self.line('\n'.join('    | ' + line for line in text.splitlines()[-60:]))
+            if not quoted:
+                self.quote(text)
+
+    def quote(self, text):
+        self.line('\n'.join('    | ' + line for line in text.splitlines()[-60:]))
 
     def end(self, step, result, words, passed=True):
         self.over[step.name] = passed
