@@ -13,7 +13,9 @@ PATH=$work/bin:$PATH
 cluster_start --nodes 2
 export HOME=$work
 for name in j web; do
-    jq -n --arg name $name --arg path "$PATH" --arg elsewhere "$work/elsewhere" '{name: $name, mode: "collective", roles: [{role: "box", min: 1, max: 1, cpu: "200m", memory: "96Mi",
+    memory=96Mi
+    [ $name = j ] || memory=512Mi # eighty requests at once, each thrice
+    jq -n --arg name $name --arg memory $memory --arg path "$PATH" --arg elsewhere "$work/elsewhere" '{name: $name, mode: "collective", roles: [{role: "box", min: 1, max: 1, cpu: "200m", memory: $memory,
         command: ["sh", "-c", "echo first; mkdir d; echo in >d/in; [ $EDL_JOB = j ] || exec python3 -u -c \"$SERVER\"; while read -r line; do echo \"read $line\"; [ \"$line\" != stop ] || exit 5; done"], stdin: true}],
         env: {p: "kept", CDPATH: $elsewhere, PATH: $path, SERVER: "import os, socketserver\nclass H(socketserver.StreamRequestHandler):\n  def handle(self):\n    data = self.rfile.read()\n    self.wfile.write(b\"%d \" % len(data) + data[::-1])\nsocketserver.ThreadingTCPServer.allow_reuse_address = True\nsocketserver.ThreadingTCPServer.request_queue_size = 100\nsocketserver.ThreadingTCPServer((\"127.0.0.1\", int(os.environ[\"EDL_PORTS\"])), H).serve_forever()"}}' |
         edl submit - >/dev/null
