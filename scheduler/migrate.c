@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scheduler/leadership/known_term.h"
 #include "scheduler/leadership/store_url.h"
 #include "scheduler/options.h"
 #include "scheduler/restore_backup.h"
@@ -39,7 +40,6 @@
 #include "shared/whole_file.h"
 
 #define MARK MIGRATE_MARK
-#define TERM_FILE "term"
 #define DATABASE "edl.db"
 #define COPY "edl.db.new"
 #define ARCHIVES "workspaces"
@@ -186,30 +186,13 @@ static int name_folder(const struct scheduler_options *options, char ret[COPY_MO
 
 /* --- the term --- */
 
-/* Nodes refuse a lower term than the highest that they know, and only PostgreSQL has terms. So the
- * last one waits in a file while the state is in SQLite. 0: there was none */
-static uint64_t read_term(const struct scheduler_options *options)
-{
-    _cleanup_free_ char *text = NULL;
-    char path[STATE_PATH_MAX];
-
-    state_path(options, TERM_FILE, path);
-    if (access(path, F_OK) == -1 || whole_file_read(path, false, &text, NULL) < 0)
-        return 0;
-    return strtoull(text, NULL, 10);
-}
-
-static int write_term(const struct scheduler_options *options, struct copy_place *from,
-                      struct edl_error *error)
+/* Nodes refuse a lower term than the highest that they know. */
+static int keep_term(const struct scheduler_options *options, struct copy_place *from,
+                     struct edl_error *error)
 {
     int64_t term = from->calls->number(from, "SELECT term FROM leader");
-    char path[STATE_PATH_MAX], text[24];
 
-    if (term <= 0)
-        return 0;
-    state_path(options, TERM_FILE, path);
-    (void)snprintf(text, sizeof text, "%" PRId64 "\n", term);
-    return whole_file_write(path, text, 0600, error);
+    return term <= 0 ? 0 : known_term_keep(options, (uint64_t)term, error);
 }
 
 /* --- to PostgreSQL --- */
@@ -293,7 +276,7 @@ static int to_postgresql(const struct scheduler_options *options, struct copy_wi
         return r;
     of_past = postgresql_copy_of_past(here);
     also = text_format("UPDATE leader SET term = greatest(term, %" PRIu64 "), %s, led = 0",
-                       read_term(options), of_past);
+                       known_term_read(options), of_past);
     wishes->also = also;
     state_path(options, ARCHIVES, folder);
     state_path(options, DATABASE, ret->from);
@@ -442,7 +425,7 @@ static int copy_out(const struct scheduler_options *options, struct copy_place *
     if (r == 0)
         r = file_sync(path, error);
     if (r == 0)
-        r = write_term(options, from, error);
+        r = keep_term(options, from, error);
     if (r == 0)
         r = workspace_move_out(from, &archives, error);
     wishes->also = NULL;

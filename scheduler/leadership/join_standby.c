@@ -42,9 +42,9 @@ static const struct {
     { "store", MIGRATE_MARK,
       "" }, /* it has no password: without `store` no scheduler starts here */
 };
-/* Of the authority that was there. */
-static const char *const former[] = { "ca.key",     "ca.pem",      "server.key",
-                                      "server.pem", "admin-token", "join-token" };
+/* Of the cluster that was there. */
+static const char *const former[] = { "ca.key",      "ca.pem",     "server.key", "server.pem",
+                                      "admin-token", "join-token", "term" };
 
 /* --- the other scheduler --- */
 

@@ -13,6 +13,7 @@
 #include "scheduler/api/api.h"
 #include "scheduler/leadership/candidate.h"
 #include "scheduler/leadership/copy_wait.h"
+#include "scheduler/leadership/known_term.h"
 #include "scheduler/leadership/postgresql_database.h"
 #include "scheduler/scheduler.h"
 #include "shared/clock.h"
@@ -54,6 +55,7 @@ void leadership_init(struct scheduler *scheduler)
     struct scheduler_peer *self = &leadership->self;
 
     leadership->role = options->store[0] == '\0' ? ROLE_ALONE : ROLE_STANDBY;
+    leadership->kept_term = leadership->role == ROLE_ALONE ? 0 : known_term_read(options);
     leadership->database = options->database != NULL ? options->database : &postgresql_database;
     (void)snprintf(self->name, sizeof self->name, "%s", options->scheduler_name);
     if (self->name[0] == '\0' && gethostname(self->name, sizeof self->name) == -1)
@@ -104,7 +106,7 @@ bool leadership_knows_state(const struct scheduler *scheduler)
 {
     enum leadership_role role = scheduler->leadership.role;
 
-    return role == ROLE_ALONE || role == ROLE_LEADER;
+    return role == ROLE_ALONE || (role == ROLE_LEADER && leadership_may_lease(scheduler));
 }
 
 bool leadership_opens(const struct scheduler *scheduler, const struct http_route *route)

@@ -47,6 +47,7 @@ struct leadership {
     struct scheduler_peer self;
     struct scheduler_peer leader; /* as the database last told; name "": not known */
     uint64_t leader_term;
+    uint64_t kept_term; /* the highest of which known_term.h knows */
     struct scheduler_peer others[SCHEDULERS_MAX];
     size_t n_others; /* all but this one */
     struct permission permission;
@@ -83,7 +84,7 @@ void leadership_init(struct scheduler *scheduler);
 int leadership_begin(struct scheduler *scheduler, struct edl_error *error);
 void leadership_done(struct scheduler *scheduler);
 
-/* leadership_knows_state - what memory has may be shown: it is stored */
+/* leadership_knows_state - what memory has may be shown: it is stored, and nobody else leads */
 bool leadership_knows_state(const struct scheduler *scheduler);
 
 /* leadership_may_lease - whether an answer made now may tell a lease */

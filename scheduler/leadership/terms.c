@@ -16,6 +16,7 @@
 #include "scheduler/calls/asking.h"
 #include "scheduler/leadership/candidate.h"
 #include "scheduler/leadership/copy_wait.h"
+#include "scheduler/leadership/known_term.h"
 #include "scheduler/leadership/leadership.h"
 #include "scheduler/leadership/watch.h"
 #include "scheduler/migrate.h"
@@ -80,6 +81,21 @@ static void tell_waiting(struct leadership *leadership)
 
 /* --- the database tells --- */
 
+/* know - whoever is started here next knows it, too */
+static void know(struct scheduler *scheduler, uint64_t term)
+{
+    struct leadership *leadership = &scheduler->leadership;
+    struct edl_error error = { 0 };
+
+    if (leadership->candidate != NULL)
+        candidate_know(leadership->candidate, term);
+    if (term <= leadership->kept_term)
+        return;
+    leadership->kept_term = term;
+    if (known_term_keep(&scheduler->options, term, &error) < 0)
+        log_warning("the term %" PRIu64 " cannot be kept: %s", term, error.text);
+}
+
 /* Times that are stored and shown are those of the database's clock. The own one is that of the
  * log and of certificates. A look that took long tells little. */
 static void look_at_clock(struct scheduler *scheduler, const struct shared_facts *facts)
@@ -139,8 +155,7 @@ static void on_told(const struct shared_facts *facts, const struct edl_error *er
         return;
     }
     take_facts(scheduler, facts);
-    if (leadership->candidate != NULL)
-        candidate_know(leadership->candidate, facts->term);
+    know(scheduler, facts->term);
     if (leadership->role != ROLE_LEADER)
         tell_waiting(leadership);
 }
@@ -229,6 +244,7 @@ static void begin_term(struct scheduler *scheduler, const struct lead *lead)
     leadership->leader = leadership->self;
     leadership->ends = false;
     leadership->why = (struct edl_error){ 0 };
+    know(scheduler, lead->term);
     permission_stored(&leadership->permission, lead->sent_us);
     if (scheduler->degraded.on) /* its status is none: ours comes behind it */
         degraded_end(scheduler);
@@ -432,7 +448,8 @@ int leadership_begin(struct scheduler *scheduler, struct edl_error *error)
     struct leadership *leadership = &scheduler->leadership;
     const struct shared_self self = { .name = leadership->self.name,
                                       .address = leadership->self.address,
-                                      .authority = scheduler->listeners.tls.pin };
+                                      .authority = scheduler->listeners.tls.pin,
+                                      .known_term = leadership->kept_term };
     const struct candidate_config candidate = { .database = leadership->database,
                                                 .url = scheduler->options.store,
                                                 .self = self,

@@ -34,8 +34,8 @@
 #define TLS_REMEDY "look at sslmode and sslrootcert in the URL of the store"
 #define OLD_REMEDY "the store needs PostgreSQL 14 or newer"
 #define LOST_REMEDY                                                                                \
-    "start the server of that term; where it is gone for good, restart the scheduler: it goes on"  \
-    " with the rows of then"
+    "start the server of that term; where it is gone for good, stop the schedulers and go on with" \
+    " the rows of then: edl admin begin-epoch"
 #define FORMER_REMEDY                                                                              \
     "stop that server and make it a copy of the one that takes its place (docs/replicated.md)"
 
