@@ -65,7 +65,9 @@ static const char session_settings[] =
     " SET statement_timeout = 0; SET lock_timeout = 0; SET idle_session_timeout = 0;"
     " SET idle_in_transaction_session_timeout = 0; SET client_connection_check_interval = 500;"
     " SET tcp_user_timeout = 2000; SET tcp_keepalives_idle = 1; SET tcp_keepalives_interval = 1;"
-    " SET tcp_keepalives_count = 2; SET client_min_messages = warning";
+    " SET tcp_keepalives_count = 2; SET client_min_messages = warning;"
+    " SELECT set_config('transaction_timeout', '0', false) WHERE" /* since PostgreSQL 17 */
+    " current_setting('server_version_num')::int >= 170000";
 
 static uint64_t now_us(void)
 {
