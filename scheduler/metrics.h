@@ -26,8 +26,9 @@ struct metrics {
 int metrics_init(struct scheduler *scheduler, struct edl_error *error);
 void metrics_done(struct metrics *metrics);
 
-/* metrics_text - everything in the exposition format; the caller frees it. Linear in the nodes;
- * jobs, processes and history are not looked at. */
+/* metrics_text - everything in the exposition format; the caller frees it. Those of the scheduler
+ * itself alone where the state may not be told: it does not lead, or a turn is in flight for long.
+ * Linear in the nodes; jobs, processes and history are not looked at. */
 char *metrics_text(const struct scheduler *scheduler);
 
 /* metrics_cluster_text - likewise the figures of each node, GPU, group and user, up to a bound.

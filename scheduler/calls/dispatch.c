@@ -106,9 +106,12 @@ static enum dispatch_tier tier_of(struct scheduler *scheduler, struct http_reque
     return (route->flags & ROUTE_PROCESS) != 0 ? DISPATCH_PROCESSES : DISPATCH_PEOPLE;
 }
 
-static bool is_report(const struct http_route *route)
+/* tells_late - it is answered while a turn is in flight for long, with what is no news of the
+ * state: a report with its lease, and a scrape with the figures of the scheduler itself */
+static bool tells_late(const struct http_route *route)
 {
-    return (route->flags & ROUTE_FIRST) != 0 && (route->flags & ROUTE_UNSTORED) != 0;
+    return ((route->flags & ROUTE_FIRST) != 0 && (route->flags & ROUTE_UNSTORED) != 0) ||
+           route->handler == api_scrape;
 }
 
 /* Public routes tell nothing of the state: they answer whatever the disk does. */
@@ -116,8 +119,8 @@ static enum fair_class class_of(const struct http_route *route, enum dispatch_ti
 {
     bool reads = streq(route->method, "GET") && (route->flags & ROUTE_PUBLIC) == 0;
 
-    if (is_report(route))
-        return FAIR_LEASE;
+    if (tells_late(route))
+        return FAIR_LATE;
     return reads || tier == DISPATCH_FORECASTS ? FAIR_SETTLED : FAIR_ANYTIME;
 }
 
@@ -234,10 +237,14 @@ static void look(struct scheduler *scheduler, struct dispatch_poll *poll)
 
 static unsigned servable(const struct scheduler *scheduler, enum dispatch_tier tier)
 {
-    unsigned classes = scheduler->turn_wanted ? FAIR_ALL & ~FAIR_ONLY(FAIR_SETTLED) : FAIR_ALL;
+    unsigned classes = FAIR_ALL;
 
     if (scheduler->flight != NULL)
-        return tier == DISPATCH_NODES && scheduler_is_late(scheduler) ? FAIR_ONLY(FAIR_LEASE) : 0;
+        return scheduler_is_late(scheduler) ? FAIR_ONLY(FAIR_LATE) : 0;
+    if (scheduler->turn_wanted)
+        classes &= ~FAIR_ONLY(FAIR_SETTLED);
+    if (scheduler->turn_wanted && tier != DISPATCH_NODES) /* a scrape tells of the state, too */
+        classes &= ~FAIR_ONLY(FAIR_LATE);
     if (tier == DISPATCH_FORECASTS && (scheduler->forecast != NULL || scheduler->dispatch.opening))
         return 0;
     if (tier == DISPATCH_PEOPLE && scheduler->dispatch.opening)

@@ -24,7 +24,7 @@ struct fair_caller;
 enum fair_class {
     FAIR_ANYTIME,
     FAIR_SETTLED, /* between two turns */
-    FAIR_LEASE,   /* at any time, and also while a turn is in flight for long */
+    FAIR_LATE,    /* at any time, and also while a turn is in flight for long */
     FAIR_CLASSES,
 };
 

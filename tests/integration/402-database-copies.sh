@@ -51,10 +51,19 @@ postgresql_lose c
 submit &
 await 120 'what it waits for' health_says 'waits for its synchronous copy, which does not follow it'
 health_says 'take its name out of synchronous_standby_names' || fail 'no remedy'
+figures() { # those of the scheduler itself are told meanwhile, and none of the cluster
+    curl -sS --fail --max-time 120 -H "Authorization: Bearer $(cat "$work/state-a/admin-token")" "http://$(cat "$work/port-a")/metrics" \
+        >"$work/figures" 2>"$work/errors"
+}
+figures || fail "nobody sees its figures: $(cat "$work/errors")"
+grep -q '^edl_leader_term 1$' "$work/figures" || fail "the term: $(cat "$work/figures")"
+grep '^edl_database_copy_wait_seconds ' "$work/figures" | awk '$2 > 0 { found = 1 } END { exit !found }' || fail 'the wait is not told'
+lacks '^edl_jobs' <"$work/figures" || fail 'what is not stored is told'
 await 120 'the log says so' grep -q 'waits for its synchronous copy "c", which does not follow it: start that copy' "$work/a.log"
 postgresql_start c
 await 120 'it is stored' submit
 await 120 'it waits for nothing' grep -q 'waits for no copy any more' "$work/a.log"
+await 120 'all figures again' eval 'figures && grep -q "^edl_jobs" "$work/figures"'
 get /healthz | lacks 'waits for' || fail 'it tells of a copy that is there'
 edl_at a ps --all | grep -c meanwhile | grep -qx 1 || fail "it is not stored once: $(edl_at a ps --all)"
 
