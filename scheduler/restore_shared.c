@@ -9,10 +9,12 @@
 #include "scheduler/restore_shared.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "scheduler/leadership/known_term.h"
 #include "scheduler/leadership/store_url.h"
 #include "scheduler/migrate.h"
 #include "scheduler/options.h"
@@ -21,15 +23,18 @@
 #include "scheduler/store/copy/copy.h"
 #include "scheduler/store/postgresql/postgresql_copy.h"
 #include "scheduler/store/sqlite/sqlite_copy.h"
+#include "shared/cleanup.h"
 #include "shared/error.h"
+#include "shared/text_format.h"
 #include "shared/whole_file.h"
 
 #define FORMER "edl.db.former"
 
-/* Agents refuse a lower term than the highest that they know, and the lost time had terms, too. The
- * state is here from now on, wherever it was moved to before. */
+/* Agents and schedulers refuse a lower term than the highest that they know, and the lost time had
+ * terms, too. The state is here from now on, wherever it was moved to before. */
 #define TERM_GOES_ON                                                                               \
-    "UPDATE leader SET term = term + 1000, moved_wall_us = 0, moved_to = '', led = 1"
+    "UPDATE leader SET term = greatest(term, %" PRIu64 ") + 1000, moved_wall_us = 0, moved_to = "  \
+    "'', led = 1"
 
 static int take_out(const struct scheduler_options *options, const char *path,
                     struct edl_error *error)
@@ -75,7 +80,8 @@ static int put_in(const struct scheduler_options *options, const char *path, str
                   struct edl_error *error)
 {
     char where[STORE_URL_MAX];
-    struct copy_wishes wishes = { .replace = true, .also = TERM_GOES_ON, .where = where };
+    _cleanup_free_ char *also = text_format(TERM_GOES_ON, known_term_read(options));
+    struct copy_wishes wishes = { .replace = true, .also = also, .where = where };
     struct copy_place *from = NULL, *to = NULL;
     struct copy_sum sum = { 0 };
     int r = sqlite_copy_source(path, &from, error);

@@ -5,7 +5,8 @@
  * one has replaced. A scheduler that has just been started knows that from here. While the state is
  * in SQLite, which has no terms, the file keeps the last one for the next database.
  *
- * Used by: terms.c, migrate.c. Tests: tests/integration/402-former-primary.sh. */
+ * Used by: terms.c, leadership.c, migrate.c, restore_shared.c. Tests:
+ * tests/integration/402-former-primary.sh. */
 #pragma once
 
 #include <stdint.h>

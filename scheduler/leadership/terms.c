@@ -81,7 +81,8 @@ static void tell_waiting(struct leadership *leadership)
 
 /* --- the database tells --- */
 
-/* know - whoever is started here next knows it, too */
+/* know - whoever is started here next knows it, too. A database that was never open here may be
+ * that of another cluster */
 static void know(struct scheduler *scheduler, uint64_t term)
 {
     struct leadership *leadership = &scheduler->leadership;
@@ -89,7 +90,7 @@ static void know(struct scheduler *scheduler, uint64_t term)
 
     if (leadership->candidate != NULL)
         candidate_know(leadership->candidate, term);
-    if (term <= leadership->kept_term)
+    if (!leadership->was_open || term <= leadership->kept_term)
         return;
     leadership->kept_term = term;
     if (known_term_keep(&scheduler->options, term, &error) < 0)
@@ -301,6 +302,7 @@ static void on_waits(void *userdata)
     struct edl_error error = { 0 };
 
     leadership->why = (struct edl_error){ 0 };
+    leadership->was_open = true;
     if (migrate_remember(&scheduler->options, &error) < 0)
         log_warning("where the state is cannot be kept: %s", error.text);
     watch_tell(leadership->watch, true);

@@ -62,6 +62,6 @@ scheduler a 'it has rows of term 1, and term 3 is that of another server'
 grep -q 'gone for good, stop the schedulers and go on with the rows of then: edl admin begin-epoch' "$work/a.log" || fail "no remedy: $(cat "$work/a.log")"
 end "$pid"
 edl-scheduler --conf '' --state-dir "$work/state-a" --store "$url" --begin-epoch >"$work/out" 2>&1 || fail "no epoch: $(cat "$work/out")"
-scheduler a 'leads (term 1002)'
+scheduler a 'leads (term 1004)'
 [ "$(postgresql_sql p edl 'SELECT count(*) FROM job')" = 1 ] || fail 'other rows'
-scheduler b 'standby of a (term 1002)'
+scheduler b 'standby of a (term 1004)'
