@@ -220,9 +220,10 @@ bool scheduler_skip_turn(struct scheduler *scheduler);
 
 /* scheduler_turn - plan, commit, answer, wake; called by the loop. 1: it is in flight, and the rest
  * follows in scheduler_stored, which the store calls (far/far.h). scheduler_is_late - it is for so
- * long that reports wait no more */
+ * long that reports wait no more. scheduler_hangs - for so long that nobody who watches does */
 void scheduler_stored(void *userdata, int r, uint64_t sent_us, const struct edl_error *why);
 bool scheduler_is_late(const struct scheduler *scheduler);
+bool scheduler_hangs(const struct scheduler *scheduler);
 int scheduler_turn(struct scheduler *scheduler);
 
 /* scheduler_away - this scheduler does not lead any more, or cannot know: the turn's requests are

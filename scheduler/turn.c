@@ -48,6 +48,7 @@
 
 /* For the answers to leave before the process does. */
 #define FAILED_LINGER_US (200 * USEC_PER_MSEC)
+#define HANGS_US (2 * USEC_PER_SEC) /* behind the moment when it is late */
 
 /* --- requests that wait for their answer --- */
 
@@ -503,7 +504,8 @@ static void pause_others(struct scheduler *scheduler, bool pause)
     account_numbers_pause(scheduler->account_numbers, pause);
 }
 
-/* A report is told that nothing of it is stored yet, and gets its lease. */
+/* A report is told that nothing of it is stored yet, and gets its lease. A scrape waits for longer,
+ * as it is told less then. */
 static int on_late(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct scheduler *scheduler = userdata;
@@ -512,10 +514,21 @@ static int on_late(sd_event_source *source, uint64_t usec, void *userdata)
     (void)usec;
     if (scheduler->flight == NULL)
         return 0;
+    if (scheduler->flight->late) {
+        scheduler->flight->hangs = true;
+        dispatch_wake(scheduler);
+        return 0;
+    }
     scheduler->flight->late = true;
     api_reports_are_late(scheduler);
     dispatch_wake(scheduler);
-    return 0;
+    (void)sd_event_source_set_time_relative(source, HANGS_US);
+    return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+bool scheduler_hangs(const struct scheduler *scheduler)
+{
+    return scheduler->flight != NULL && scheduler->flight->hangs;
 }
 
 bool scheduler_is_late(const struct scheduler *scheduler)

@@ -40,6 +40,7 @@ struct turn_flight {
     size_t n_lines;
     uint64_t since_us; /* it is in flight, CLOCK_BOOTTIME */
     bool late;         /* reports do not wait for it any more */
+    bool hangs;        /* nor do those who watch the scheduler */
 };
 
 /* flight_patience_us - so long reports wait for a turn in flight, from when it was given to the

@@ -671,7 +671,9 @@ int auth_recheck(struct scheduler *scheduler, struct http_request *request, stru
     const struct http_route *route = http_request_route(request);
     struct connection_owner owner = { .name = "" };
 
-    if (leadership_opens(scheduler, route))
+    if ((route->flags & ROUTE_PEOPLE) == 0 || leadership_opens(scheduler, route))
         return 0;
-    return (route->flags & ROUTE_PEOPLE) != 0 ? check(scheduler, request, route, &owner, error) : 0;
+    if (refuse_job(request, error) < 0) /* it was open when its headers came */
+        return error->code;
+    return check(scheduler, request, route, &owner, error);
 }

@@ -240,7 +240,9 @@ static unsigned servable(const struct scheduler *scheduler, enum dispatch_tier t
     unsigned classes = FAIR_ALL;
 
     if (scheduler->flight != NULL)
-        return scheduler_is_late(scheduler) ? FAIR_ONLY(FAIR_LATE) : 0;
+        return (tier == DISPATCH_NODES ? scheduler_is_late(scheduler) : scheduler_hangs(scheduler))
+                   ? FAIR_ONLY(FAIR_LATE)
+                   : 0;
     if (scheduler->turn_wanted)
         classes &= ~FAIR_ONLY(FAIR_SETTLED);
     if (scheduler->turn_wanted && tier != DISPATCH_NODES) /* a scrape tells of the state, too */
@@ -517,7 +519,11 @@ void dispatch_again(struct scheduler *scheduler, struct http_request *request)
 void dispatch_readers(struct scheduler *scheduler)
 {
     /* Should one of them change the core, the rest waits for that turn's commit. */
-    serve_all(scheduler, FAIR_ONLY(FAIR_SETTLED));
+    for (enum dispatch_tier tier = 0; tier < DISPATCH_TIERS; tier++)
+        serve(scheduler, tier,
+              tier == DISPATCH_NODES ? FAIR_ONLY(FAIR_SETTLED)
+                                     : FAIR_ONLY(FAIR_SETTLED) | FAIR_ONLY(FAIR_LATE));
+    arm(scheduler);
 }
 
 /* Whatever has asked for another turn already: behind it nodes would wait for as long again. */

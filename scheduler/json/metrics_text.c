@@ -635,7 +635,7 @@ static struct view look(const struct scheduler *scheduler)
 char *metrics_text(const struct scheduler *scheduler)
 {
     struct view view = look(scheduler);
-    bool all = leadership_knows_state(scheduler) && !scheduler_is_late(scheduler);
+    bool all = leadership_knows_state(scheduler) && !scheduler_hangs(scheduler);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
