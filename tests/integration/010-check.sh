@@ -83,6 +83,15 @@ ran unsteady.sh 1
 again 2 found.sh
 says '^0 passed, 1 failed, 0 skipped$'
 ran found.sh 1
+script skips.sh <<<'echo again >>"$0.runs"; [ "$(wc -l <"$0.runs")" = 1 ] || { echo "none here"; exit 77; }; echo lost; exit 1'
+again 2 skips.sh
+says '^failed: skips.sh \(lost\)$'
+says '^0 passed, 1 failed, 0 skipped$'
+ran skips.sh 2
+script crashes.sh <<<'echo again >>"$0.runs"; kill -SEGV $$'
+again 2 crashes.sh
+says '^0 passed, 1 failed, 0 skipped$'
+ran crashes.sh 1
 again 0 unsteady.sh
 says '^1 passed, 1 failed, 0 skipped$'
 ran unsteady.sh 1

@@ -30,7 +30,8 @@ LONG_S = 5.0
 UNSTEADY = 'failed, and passed when run again alone'
 TOLD_EVERY_S = 30
 SKIPPED, OUT_OF_TIME = 77, 124
-SANITIZER_FOUND = r'ERROR: \w+Sanitizer|: runtime error: '
+NO_ACCIDENT = r'Sanitizer\b.*(ERROR|CHECK failed)|ERROR: \w+Sanitizer|: runtime error: |Test failed with exception'
+CRASHED = (134, 135, 136, 139)  # SIGABRT, SIGBUS, SIGFPE, SIGSEGV
 
 
 @dataclasses.dataclass
@@ -136,6 +137,8 @@ class Run:
                 for pipe in self.ready(None):
                     self.take(pipe)
             self.interrupted = asked
+        for name in set(self.unsure) - self.tried:
+            self.count(*self.unsure[name], quoted=True)
         self.line(f'{self.passed} passed, {self.failed} failed, {self.skipped} skipped; interrupted, {len(self.pending)} steps not begun')
         sys.exit(128 + self.interrupted)
 
@@ -189,6 +192,8 @@ class Run:
         return self.known.get(step.name, costs.Cost()).memory_mib
 
     def start(self, step):
+        if step.name not in self.unsure and os.path.exists(self.log_of(step) + '.first'):
+            os.remove(self.log_of(step) + '.first')  # of an earlier check
         pid, pipe = keeper.begin(step, self.log_of(step))
         self.running[pipe] = (step, pid, time.monotonic())
         self.selector.register(pipe, selectors.EVENT_READ)
@@ -235,16 +240,17 @@ class Run:
             self.count(step, told, text)
 
     def may_run_again(self, step, told, text):
-        """A test that failed for the first time. What a sanitizer found is no accident, and no test hangs twice for half an hour."""
+        """A test that failed for the first time. A crash and a finding of a sanitizer are no accident, and no test hangs twice for half an hour."""
         failed = told['status'] not in (0, SKIPPED) or told['strays']
         return (self.unsteady_most > 0 and step.source and failed and step.name not in self.unsure
-                and told['status'] != OUT_OF_TIME and not re.search(SANITIZER_FOUND, text))
+                and told['status'] not in (OUT_OF_TIME, *CRASHED) and not re.search(NO_ACCIDENT, text)
+                and not any(step.name in other.needs for other in self.steps))
 
     def try_again(self):
         """When all other steps are over: the tests that failed are begun once more, or are counted where they are many. Returns whether some begin."""
         first = [held for name, held in self.unsure.items() if name not in self.tried]
         self.tried |= set(self.unsure)
-        if len(first) <= self.unsteady_most:
+        if self.failed == 0 and len(first) <= self.unsteady_most:
             self.pending += [dataclasses.replace(step, lane=ALONE, needs=(), after=()) for step, _, _ in first]
         else:
             for held in first:
@@ -252,7 +258,9 @@ class Run:
         return bool(self.pending)
 
     def count(self, step, told, text, quoted=False):
-        """quoted: what the test printed has been told."""
+        """quoted: what the test printed has been told. One that failed first and is a skip then has failed."""
+        if told['status'] == SKIPPED and step.name in self.unsure:
+            step, told, text = self.unsure[step.name]
         good = len(re.findall(r'^\[       OK \]', text, re.M))
         bad = len(set(re.findall(r'^\[  FAILED  \] (test_.*)', text, re.M)))
         took = f'{told["wall_s"]:.1f} s, CPU {told["cpu_s"]:.1f} s'
