@@ -114,6 +114,8 @@ int restore_shared(const struct scheduler_options *options, struct restored *ret
     if (r == 0)
         r = migrate_become_owner(options->state_dir, error);
     if (r == 0)
+        r = postgresql_copy_forward(options->store, !stays, error);
+    if (r == 0)
         r = stays ? take_out(options, copy, error) : keep_former(options, ret->aside, error);
     if (r == 0)
         r = restore_prepare_copy(options, former, ret, error);

@@ -39,8 +39,7 @@ int candidate_new(sd_event *event, const struct candidate_config *config, struct
 /* candidate_climb - the term of the next try is this number at least */
 void candidate_climb(struct candidate *candidate, uint64_t least_term);
 
-/* candidate_know - the database had this term: a server of an earlier one is a former one, unless
- * each of its servers can be asked */
+/* candidate_know - the database had this term: a server of an earlier one is a former one */
 void candidate_know(struct candidate *candidate, uint64_t term);
 
 /* candidate_start - from now on, until it leads; nothing while it tries */

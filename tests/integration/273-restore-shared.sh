@@ -80,6 +80,22 @@ shared --restore "$work/shared"
 lacks 'a backup of PostgreSQL in PostgreSQL'
 [ "$(sql "SELECT count(*) FROM job WHERE name = 'shared'")" = 1 ] || fail 'the job of the backup is not there'
 
+# a database that lost all of it: nobody begins a new cluster there, whose nodes would end all that they run; a backup goes in again
+postgresql_sql a postgres 'DROP DATABASE edl' >/dev/null
+postgresql_database a edl >/dev/null
+begin scheduler "no scheduler's state is in it, and the state of term" edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 --store "$url"
+grep -q 'edl admin restore FILE; to begin a new cluster: remove the file term' "$work/scheduler.log" || fail "no remedy: $(cat "$work/scheduler.log")"
+end "$pid"
+if timeout 120 edl-scheduler --conf '' --state-dir "$state" --store "$url" --begin-epoch 2>"$work/err"; then fail 'an epoch of nothing'; fi
+grep -q "no scheduler's state is in it (opening it); name the database that has it" "$work/err" || fail "$(cat "$work/err")"
+[ "$(sql "SELECT to_regclass('job') IS NULL")" = t ] || fail 'a schema was made'
+term=$(cat "$state/term")
+shared --restore "$work/shared"
+[ "$(sql "SELECT term > $term FROM leader")" = t ] || fail 'a term may be given twice'
+run_scheduler 'listening' --store "$url"
+await 120 'it leads over the backup' leads
+end "$pid"
+
 # in a file it goes on as well
 edl admin migrate --to "sqlite:$state" --from "$url" >/dev/null || fail 'not back'
 first=$(first_job)

@@ -49,6 +49,11 @@ await 120 'b finds it' grep -q 'it has rows of term 1, and term 2 is that of ano
 end "$pid"
 scheduler b 'it has rows of term 1, and term 2 is that of another server'
 end "$pid"
+both=$url
+url="postgresql://postgres@/edl?host=$postgresql_dir/p"
+scheduler b 'it has rows of term 1, and term 2 is that of another server' # nor if it is the only one that is named
+end "$pid"
+url=$both
 postgresql_start c
 await 120 'it goes on' stored third
 [ "$(postgresql_sql c edl 'SELECT count(*) FROM job')" = 3 ] || fail 'the third job is not where the second is'

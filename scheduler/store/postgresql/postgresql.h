@@ -32,7 +32,7 @@ struct store;
 
 /* postgresql_open - a store that writes. Its hosts are tried one after the other, each for a
  * second. Then the settings of the server are checked and the schema is made, or brought forward.
- * known_term: a leader had it. While a host cannot be used, one of an earlier term is not taken
+ * known_term: a leader had it. A host of an earlier term is not taken (-ENOTCONN)
  * postgresql_open_reader - a connection for reading: each statement is a transaction of its own;
  * those between begin and commit see one state. The schema must be the newest (-EINVAL). A server
  * whose leader has an earlier term than least_term is passed over */

@@ -36,6 +36,10 @@
 #define LOST_REMEDY                                                                                \
     "start the server of that term; where it is gone for good, stop the schedulers and go on with" \
     " the rows of then: edl admin begin-epoch"
+#define EMPTY_REMEDY                                                                               \
+    "name the database that has it; to bring a backup back: edl admin restore FILE; to begin a "   \
+    "new"                                                                                          \
+    " cluster: remove the file term of the state directory"
 #define FORMER_REMEDY                                                                              \
     "stop that server and make it a copy of the one that takes its place (docs/replicated.md)"
 
@@ -449,6 +453,18 @@ static int fail_older(struct postgresql_engine *postgresql, const struct age *ag
     return -ENOTCONN;
 }
 
+/* fail_empty - nobody has led there, and a cluster that begins anew would end all that its nodes
+ * run
+ */
+static int fail_empty(struct postgresql_engine *postgresql, const struct age *known)
+{
+    (void)postgresql_fail(postgresql, -ENOTCONN,
+                          "no scheduler's state is in it, and the state of term %llu was elsewhere",
+                          (unsigned long long)known->term);
+    postgresql->kept.remedy = EMPTY_REMEDY;
+    return -ENOTCONN;
+}
+
 static int try_host(struct postgresql_engine *postgresql, const PQconninfoOption *options,
                     size_t host, size_t n_hosts)
 {
@@ -519,13 +535,12 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
     struct newest newest = { 0 };
     struct kept_error kept = { 0 };
     _cleanup_free_ char *where = NULL;
-    bool has_all = true;
 
     for (size_t i = 0; i < n && (newest.connection == NULL || least_term == 0); i++) {
         struct age age = { 0 };
         int r = try_host(postgresql, options, i, n);
 
-        if (r == 0 && (n > 1 || least_term > 0))
+        if (r == 0 && (n > 1 || least_term > 0 || known_term > 0))
             r = read_age(postgresql, &age);
         if (r == 0 && is_older(&age, &least))
             r = fail_older(postgresql, &age, &least, FORMER_REMEDY);
@@ -533,7 +548,6 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
             keep_newest(postgresql, &age, &newest);
             continue;
         }
-        has_all = false;
         if (i == 0 || (kept.code == -ENOTCONN && r != -ENOTCONN)) {
             kept = postgresql->kept;
             free(where);
@@ -549,10 +563,11 @@ static int try_hosts(struct postgresql_engine *postgresql, const PQconninfoOptio
     postgresql->where = newest.connection != NULL ? newest.where : TAKE_PTR(where);
     if (newest.connection == NULL)
         return kept.code;
-    if (has_all || newest.age.term >= known_term)
+    if (newest.age.term >= known_term)
         return 0;
     (void)postgresql_lose(postgresql, "another host is waited for");
-    return fail_older(postgresql, &newest.age, &known, LOST_REMEDY);
+    return newest.age.term == 0 ? fail_empty(postgresql, &known)
+                                : fail_older(postgresql, &newest.age, &known, LOST_REMEDY);
 }
 
 int postgresql_connect(const char *url, uint64_t least_term, uint64_t known_term,

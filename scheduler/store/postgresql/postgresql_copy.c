@@ -391,8 +391,9 @@ int postgresql_copy_source(const char *url, bool alone, struct copy_place **ret,
     return r;
 }
 
-/* The lock comes first: a store that is opened may change the schema. */
-int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_error *error)
+/* open_target - make: also the schema of a database that has none. The lock comes first: a store
+ * that is opened may change the schema */
+static int open_target(const char *url, bool make, struct copy_place **ret, struct edl_error *error)
 {
     struct copy_place *place;
     struct store *store;
@@ -400,7 +401,10 @@ int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_
 
     if (r < 0)
         return r;
-    r = postgresql_open(url, 0, &store, error); /* settings, rights, schema */
+    if (!make && postgresql_check_there(engine_of(place)) < 0)
+        r = told(place, "opening it", error);
+    if (r == 0)
+        r = postgresql_open(url, 0, &store, error); /* settings, rights, schema */
     if (r < 0) {
         (void)copy_close(place);
         return r;
@@ -408,4 +412,18 @@ int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_
     (void)store_free(store);
     *ret = place;
     return 0;
+}
+
+int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_error *error)
+{
+    return open_target(url, true, ret, error);
+}
+
+int postgresql_copy_forward(const char *url, bool make, struct edl_error *error)
+{
+    struct copy_place *place = NULL;
+    int r = open_target(url, make, &place, error);
+
+    (void)copy_close(place);
+    return r;
 }

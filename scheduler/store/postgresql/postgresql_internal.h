@@ -120,8 +120,7 @@ char *postgresql_whole_text(const char *text);
 
 /* postgresql_connect - to a host of the URL that takes writes: the one where a leader was last;
  * with least_term the first one where a leader had this term or a later one. With known_term none
- * of an earlier term (-ENOTCONN), unless each host takes writes. A plain connection, not a pipeline
- * yet */
+ * of an earlier term (-ENOTCONN). A plain connection, not a pipeline yet */
 int postgresql_connect(const char *url, uint64_t least_term, uint64_t known_term,
                        struct postgresql_engine **ret, struct edl_error *error);
 
@@ -172,6 +171,9 @@ void postgresql_drop_waiting(struct postgresql_engine *postgresql);
 /* --- the schema: postgresql_migrate.c. Errors are kept --- */
 
 int postgresql_migrate(struct postgresql_engine *postgresql);
+/* postgresql_check_newest - -EINVAL: there is none, or another one. postgresql_check_there -
+ * -EINVAL: there is none */
 int postgresql_check_newest(struct postgresql_engine *postgresql);
+int postgresql_check_there(struct postgresql_engine *postgresql);
 /* postgresql_read_types - of all columns */
 int postgresql_read_types(struct postgresql_engine *postgresql);

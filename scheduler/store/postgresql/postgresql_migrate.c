@@ -161,6 +161,21 @@ int postgresql_migrate(struct postgresql_engine *postgresql)
     return r;
 }
 
+static int fail_not_there(struct postgresql_engine *postgresql)
+{
+    (void)postgresql_fail(postgresql, -EINVAL, "no scheduler's state is in it");
+    postgresql->kept.remedy = "name the database that has it";
+    return -EINVAL;
+}
+
+int postgresql_check_there(struct postgresql_engine *postgresql)
+{
+    int64_t version = 0;
+    int r = read_version(postgresql, &version);
+
+    return r == 0 && version == 0 ? fail_not_there(postgresql) : r;
+}
+
 int postgresql_check_newest(struct postgresql_engine *postgresql)
 {
     int64_t version = 0;
@@ -170,11 +185,8 @@ int postgresql_check_newest(struct postgresql_engine *postgresql)
         return r;
     if (version > NEWEST)
         return is_newer(postgresql, version);
-    if (version == 0) {
-        (void)postgresql_fail(postgresql, -EINVAL, "no scheduler's state is in it");
-        postgresql->kept.remedy = "name the database that has it";
-        return -EINVAL;
-    }
+    if (version == 0)
+        return fail_not_there(postgresql);
     (void)postgresql_fail(postgresql, -EINVAL, "it has schema %lld, this program needs %d",
                           (long long)version, NEWEST);
     postgresql->kept.remedy = "start this edl-scheduler over it once: it brings the schema forward";
