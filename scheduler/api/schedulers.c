@@ -8,6 +8,7 @@
 #include "scheduler/api/api.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -235,7 +236,7 @@ void api_standby_join(struct http_request *request, void *userdata)
     struct scheduler *scheduler = userdata;
     const struct stored_token *token = auth_join_token(scheduler, request);
     const char *url = scheduler->options.store;
-    char name[NODE_NAME_MAX + 1], shown[STORE_URL_MAX];
+    char name[NODE_NAME_MAX + 1], shown[STORE_URL_MAX], term[24];
     struct edl_error error = { 0 };
     json_t *answer;
     int r = check_token(token, &error);
@@ -248,9 +249,10 @@ void api_standby_join(struct http_request *request, void *userdata)
     }
     (void)snprintf(name, sizeof name, "%s", token->node + strlen(STANDBY_PREFIX));
     store_url_without_password(url, shown);
-    answer = json_pack("{s:s,s:s,s:b,s:s,s:s}", "name", name, "store", shown, "password",
+    (void)snprintf(term, sizeof term, "%" PRIu64, scheduler->leadership.term);
+    answer = json_pack("{s:s,s:s,s:b,s:s,s:s,s:s}", "name", name, "store", shown, "password",
                        store_url_has_password(url), "admin_token", scheduler->admin_token,
-                       "join_token", scheduler->join_token);
+                       "join_token", scheduler->join_token, "term", term);
     if (add_authority(scheduler, answer, &error) < 0) {
         json_decref(answer);
         refuse_after_commit(scheduler, request, &error);

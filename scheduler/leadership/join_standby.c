@@ -36,11 +36,10 @@ static const struct {
     const char *key, *name, *end;
 } files[] = {
     { "ca_key", "ca.key", "" }, /* the key first: tls_files.c makes a certificate for one */
-    { "ca_certificate", "ca.pem", "" },
-    { "admin_token", "admin-token", "\n" },
-    { "join_token", "join-token", "\n" },
-    { "store", MIGRATE_MARK,
-      "" }, /* it has no password: without `store` no scheduler starts here */
+    { "ca_certificate", "ca.pem", "" },   { "admin_token", "admin-token", "\n" },
+    { "join_token", "join-token", "\n" }, { "term", "term", "\n" },
+    { "store", MIGRATE_MARK, "" }, /* it has no password: without `store` no scheduler starts here
+                                    */
 };
 /* Of the cluster that was there. */
 static const char *const former[] = { "ca.key",      "ca.pem",     "server.key", "server.pem",

@@ -47,8 +47,9 @@ struct leadership {
     struct scheduler_peer self;
     struct scheduler_peer leader; /* as the database last told; name "": not known */
     uint64_t leader_term;
-    uint64_t kept_term; /* the highest of which known_term.h knows */
-    bool was_open;      /* the database, by this process; it is the cluster's */
+    uint64_t kept_term;   /* the highest of which known_term.h knows */
+    uint64_t unkept_term; /* of the last try to keep one */
+    bool was_open;        /* the database, by this process; it is the cluster's */
     struct scheduler_peer others[SCHEDULERS_MAX];
     size_t n_others; /* all but this one */
     struct permission permission;

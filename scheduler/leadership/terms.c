@@ -92,9 +92,11 @@ static void know(struct scheduler *scheduler, uint64_t term)
         candidate_know(leadership->candidate, term);
     if (!leadership->was_open || term <= leadership->kept_term)
         return;
-    leadership->kept_term = term;
-    if (known_term_keep(&scheduler->options, term, &error) < 0)
+    if (known_term_keep(&scheduler->options, term, &error) == 0)
+        leadership->kept_term = term;
+    else if (leadership->unkept_term != term) /* it is tried again with each look */
         log_warning("the term %" PRIu64 " cannot be kept: %s", term, error.text);
+    leadership->unkept_term = term;
 }
 
 /* Times that are stored and shown are those of the database's clock. The own one is that of the
