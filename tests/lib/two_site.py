@@ -114,6 +114,8 @@ class Site:
         line = json.loads(told.stdout)
         subprocess.run([*self.networks.within(name), f'{self.build}/edl-scheduler', '--conf', '', '--state-dir', f'{self.work}/{name}', '--join-standby', line['server'],
                         '--token', line['token'], '--ca-pin', line['ca_pin']], check=True, stdout=subprocess.DEVNULL, pass_fds=[self.networks.spaces[name]])
+        with open(f'{self.work}/{name}/term', encoding='utf-8') as file:  # it knows the newest server before it looks
+            assert int(file.read()) >= 1
         self.start_scheduler(name)
         until(lambda: self.role(name) == 'standby', f'{name} stands by')
 
