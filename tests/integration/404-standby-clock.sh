@@ -77,11 +77,13 @@ is_sane() { # NAME: what that leader stores and shows of now is of now
 }
 minutes_us=$((30 * 60 * 1000000)) # the machine that tests may be slow, and no clock here is off by less than hours
 wall_us=$(stored time_us)
+knows() { grep -qF "$(cat "$work/state-$1/address")" "$work/n1/schedulers.json"; } # NAME: where the node looks when the leader is gone
 take_over() { # NAME OF [COMMAND...]: it stands by, the other one dies, and it leads
     local name=$1 of=$2 dies=$leader
     shift 2
     scheduler "$name" "standby of $of" "$@"
     leader=$pid
+    await 120 "the node knows the address of $name" knows "$name"
     unset "begun[$dies]"
     kill -KILL "$dies"
     wait "$dies" 2>/dev/null || true
