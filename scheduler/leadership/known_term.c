@@ -18,11 +18,13 @@ uint64_t known_term_read(const struct scheduler_options *options)
 {
     _cleanup_free_ char *text = NULL;
     char path[STATE_PATH_MAX];
+    uint64_t term;
 
     state_path(options, TERM_FILE, path);
     if (access(path, F_OK) == -1 || whole_file_read(path, false, &text, NULL) < 0)
         return 0;
-    return strtoull(text, NULL, 10);
+    term = strtoull(text, NULL, 10);
+    return term < TERM_END ? term : 0;
 }
 
 int known_term_keep(const struct scheduler_options *options, uint64_t term, struct edl_error *error)

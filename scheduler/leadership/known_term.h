@@ -14,6 +14,8 @@
 struct edl_error;
 struct scheduler_options;
 
+#define TERM_END (UINT64_C(1) << 53) /* JSON's numbers end there for many that read them */
+
 /* known_term_read - 0: none was seen, or the file says nothing that can be read */
 uint64_t known_term_read(const struct scheduler_options *options);
 

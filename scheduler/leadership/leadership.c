@@ -25,9 +25,8 @@
  * and its answer counts for so long. */
 #define WORD_COUNTS_EVERY_US (60 * USEC_PER_SEC)
 /* A database that was put back to an earlier moment has lost fewer terms than these. A number
- * beyond them is made up. JSON's numbers end at TERM_END for many that read them. */
+ * beyond them is made up. */
 #define TERMS_LOST_MAX (UINT64_C(1) << 20)
-#define TERM_END (UINT64_C(1) << 53)
 /* Three signs of life. */
 #define FRESH_US (1500 * USEC_PER_MSEC)
 #define OF_NODES (ROUTE_NODE | ROUTE_JOIN | ROUTE_PROCESS)
