@@ -92,6 +92,10 @@ script crashes.sh <<<'echo again >>"$0.runs"; kill -SEGV $$'
 again 2 crashes.sh
 says '^0 passed, 1 failed, 0 skipped$'
 ran crashes.sh 1
+script child.sh <<<'echo again >>"$0.runs"; bash -c "kill -SEGV \$\$"; exit 1'
+again 2 child.sh
+says '^0 passed, 1 failed, 0 skipped$'
+ran child.sh 1
 again 0 unsteady.sh
 says '^1 passed, 1 failed, 0 skipped$'
 ran unsteady.sh 1

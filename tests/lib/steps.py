@@ -30,8 +30,9 @@ LONG_S = 5.0
 UNSTEADY = 'failed, and passed when run again alone'
 TOLD_EVERY_S = 30
 SKIPPED, OUT_OF_TIME = 77, 124
-NO_ACCIDENT = r'Sanitizer\b.*(ERROR|CHECK failed)|ERROR: \w+Sanitizer|: runtime error: |Test failed with exception'
-CRASHED = (134, 135, 136, 139)  # SIGABRT, SIGBUS, SIGFPE, SIGSEGV
+NO_ACCIDENT = (r'Sanitizer\b.*(ERROR|CHECK failed)|(ERROR|WARNING): \w+Sanitizer|: runtime error: |Test failed with exception'
+               r'|: +[0-9]+ (Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception|Trace/breakpoint trap)')
+CRASHED = (132, 133, 134, 135, 136, 139, 159)  # SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS
 
 
 @dataclasses.dataclass
@@ -84,6 +85,7 @@ class Run:
         self.running = {}  # pipe -> (step, process id, since)
         self.over = {}  # name -> whether it passed
         self.unsteady_most = unsteady_most
+        self.counted = set()  # names of steps
         self.tried = set()  # names of self.unsure of which try_again() has decided
         self.unsure = {}  # name -> what judge() has of a test that failed and may run once more
         self.missing = {'failed': [], UNSTEADY: [], 'skipped': []}  # names of steps; of the first two with the last words of the failure
@@ -137,7 +139,7 @@ class Run:
                 for pipe in self.ready(None):
                     self.take(pipe)
             self.interrupted = asked
-        for name in set(self.unsure) - self.tried:
+        for name in set(self.unsure) - self.counted:
             self.count(*self.unsure[name], quoted=True)
         self.line(f'{self.passed} passed, {self.failed} failed, {self.skipped} skipped; interrupted, {len(self.pending)} steps not begun')
         sys.exit(128 + self.interrupted)
@@ -261,6 +263,7 @@ class Run:
         """quoted: what the test printed has been told. One that failed first and is a skip then has failed."""
         if told['status'] == SKIPPED and step.name in self.unsure:
             step, told, text = self.unsure[step.name]
+        self.counted.add(step.name)
         good = len(re.findall(r'^\[       OK \]', text, re.M))
         bad = len(set(re.findall(r'^\[  FAILED  \] (test_.*)', text, re.M)))
         took = f'{told["wall_s"]:.1f} s, CPU {told["cpu_s"]:.1f} s'
