@@ -23,6 +23,8 @@
 #include "scheduler/store/copy/copy.h"
 #include "scheduler/store/postgresql/postgresql_copy.h"
 #include "scheduler/store/sqlite/sqlite_copy.h"
+#include "scheduler/store/store.h"
+#include "shared/certificate.h"
 #include "shared/cleanup.h"
 #include "shared/error.h"
 #include "shared/text_format.h"
@@ -99,6 +101,36 @@ static int put_in(const struct scheduler_options *options, const char *path, str
     return r;
 }
 
+/* whose - the pin of the cluster's authority, where this folder has it */
+static int whose(const struct scheduler_options *options, char ret[CERTIFICATE_PIN_MAX],
+                 struct edl_error *error)
+{
+    _cleanup_free_ char *certificate = NULL;
+    char path[STATE_PATH_MAX];
+    int r;
+
+    ret[0] = '\0';
+    state_path(options, "ca.pem", path);
+    if (access(path, F_OK) == -1)
+        return 0;
+    r = whole_file_read(path, false, &certificate, error);
+    return r < 0 ? r : certificate_pin(certificate, ret, error);
+}
+
+/* make_ready - what is refused is refused before the schema changes */
+static int make_ready(const struct scheduler_options *options, const char *copy, bool stays,
+                      struct edl_error *error)
+{
+    char authority[CERTIFICATE_PIN_MAX];
+    int r = stays ? 0 : store_check_file(copy, error);
+
+    if (r < 0)
+        return edl_error_remedy(error, "name a file that `edl admin backup` made; the rows are as"
+                                       " they were");
+    r = whose(options, authority, error);
+    return r == 0 ? postgresql_copy_forward(options->store, !stays, authority, error) : r;
+}
+
 int restore_shared(const struct scheduler_options *options, struct restored *ret,
                    struct edl_error *error)
 {
@@ -114,7 +146,7 @@ int restore_shared(const struct scheduler_options *options, struct restored *ret
     if (r == 0)
         r = migrate_become_owner(options->state_dir, error);
     if (r == 0)
-        r = postgresql_copy_forward(options->store, !stays, error);
+        r = make_ready(options, copy, stays, error);
     if (r == 0)
         r = stays ? take_out(options, copy, error) : keep_former(options, ret->aside, error);
     if (r == 0)
@@ -128,7 +160,8 @@ int restore_shared(const struct scheduler_options *options, struct restored *ret
         (void)edl_error_remedy(error, "type the same again, when the database can be reached%s%s",
                                stays ? "" : "; the rows of before are in ", ret->aside);
     else if (r < 0 && error->remedy[0] == '\0')
-        (void)edl_error_remedy(error, "nothing was changed: mend that and type the same again");
+        (void)edl_error_remedy(error,
+                               "the rows are as they were: mend that and type the same again");
     if (!is_put && !stays && ret->aside[0] != '\0') /* else no other place has its rows */
         (void)unlink(ret->aside);
     return r;

@@ -84,17 +84,45 @@ lacks 'a backup of PostgreSQL in PostgreSQL'
 postgresql_sql a postgres 'DROP DATABASE edl' >/dev/null
 postgresql_database a edl >/dev/null
 begin scheduler "no scheduler's state is in it, and the state of term" edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 --store "$url"
-grep -q 'edl admin restore FILE; to begin a new cluster: remove the file term' "$work/scheduler.log" || fail "no remedy: $(cat "$work/scheduler.log")"
+grep -q 'edl admin restore FILE; .*remove the file term of each state directory, and start them' "$work/scheduler.log" || fail "no remedy: $(cat "$work/scheduler.log")"
 end "$pid"
 if timeout 120 edl-scheduler --conf '' --state-dir "$state" --store "$url" --begin-epoch 2>"$work/err"; then fail 'an epoch of nothing'; fi
 grep -q "no scheduler's state is in it (opening it); name the database that has it" "$work/err" || fail "$(cat "$work/err")"
 [ "$(sql "SELECT to_regclass('job') IS NULL")" = t ] || fail 'a schema was made'
 term=$(cat "$state/term")
+if timeout 120 edl-scheduler --conf '' --state-dir "$state" --store "$url" --restore "$work/archive" 2>"$work/err"; then fail 'no backup is restored'; fi
+grep -q 'the rows are as they were' "$work/err" || fail "$(cat "$work/err")"
+[ "$(sql "SELECT to_regclass('job') IS NULL")" = t ] || fail 'a schema was made for a file that is no backup'
 shared --restore "$work/shared"
 [ "$(sql "SELECT term > $term FROM leader")" = t ] || fail 'a term may be given twice'
 run_scheduler 'listening' --store "$url"
 await 120 'it leads over the backup' leads
 end "$pid"
+
+# one of before an upgrade, and of an earlier term: what is told is what helps
+sql "ALTER TABLE leader DROP COLUMN moved_wall_us, DROP COLUMN moved_to, DROP COLUMN led" 'DELETE FROM schema_migration WHERE version = 51' \
+    'UPDATE leader SET term = 5' >/dev/null
+begin scheduler 'it has rows of term 5, and term' edl-scheduler --conf '' --state-dir "$state" --listen 127.0.0.1:0 --store "$url"
+end "$pid"
+shared --begin-epoch
+[ "$(sql 'SELECT max(version) FROM schema_migration')" -ge 51 ] || fail 'the schema is not brought forward'
+run_scheduler 'listening' --store "$url"
+await 120 'it leads in the new epoch' leads
+end "$pid"
+
+# the database of another cluster gets no epoch
+mkdir -m 700 "$work/foreign"
+begin foreign 'listening on https' edl-scheduler --conf '' --state-dir "$work/foreign" --listen https://127.0.0.1:0
+end "$pid"
+sql "UPDATE leader SET authority = 'sha256:00'" >/dev/null
+term=$(sql 'SELECT term FROM leader')
+for wish in --begin-epoch "--restore $work/shared"; do
+    # shellcheck disable=SC2086
+    if timeout 120 edl-scheduler --conf '' --state-dir "$work/foreign" --store "$url" $wish 2>"$work/err"; then fail "$wish of another cluster"; fi
+    grep -q 'is of another cluster.*name the database of this cluster' "$work/err" || fail "$(cat "$work/err")"
+done
+[ "$(sql 'SELECT term FROM leader')" = "$term" ] || fail 'another cluster has another term'
+sql "UPDATE leader SET authority = ''" >/dev/null
 
 # in a file it goes on as well
 edl admin migrate --to "sqlite:$state" --from "$url" >/dev/null || fail 'not back'

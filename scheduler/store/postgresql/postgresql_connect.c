@@ -34,12 +34,13 @@
 #define TLS_REMEDY "look at sslmode and sslrootcert in the URL of the store"
 #define OLD_REMEDY "the store needs PostgreSQL 14 or newer"
 #define LOST_REMEDY                                                                                \
-    "start the server of that term; where it is gone for good, stop the schedulers and go on with" \
-    " the rows of then: edl admin begin-epoch"
+    "start the server of that term, or name this cluster's database; where that server is gone "   \
+    "for"                                                                                          \
+    " good, stop the schedulers and go on with the rows of then: edl admin begin-epoch"
 #define EMPTY_REMEDY                                                                               \
     "name the database that has it; to bring a backup back: edl admin restore FILE; to begin a "   \
     "new"                                                                                          \
-    " cluster: remove the file term of the state directory"
+    " cluster: stop the schedulers, remove the file term of each state directory, and start them"
 #define FORMER_REMEDY                                                                              \
     "stop that server and make it a copy of the one that takes its place (docs/replicated.md)"
 

@@ -391,8 +391,24 @@ int postgresql_copy_source(const char *url, bool alone, struct copy_place **ret,
     return r;
 }
 
-/* open_target - make: also the schema of a database that has none. The lock comes first: a store
- * that is opened may change the schema */
+/* bring_forward - by the session that has the lock: another one would wait for it. make: a database
+ * that has no schema may go on, and what else is wrong with it is told when it is opened */
+static int bring_forward(struct copy_place *place, bool make, struct edl_error *error)
+{
+    struct postgresql_engine *postgresql = engine_of(place);
+    int r = postgresql_check_there(postgresql);
+
+    if (r == 0) {
+        r = postgresql_migrate(postgresql);
+        postgresql->answer_limit_us = ALONE_LIMIT_US;
+    } else if (make) {
+        postgresql->kept = (struct kept_error){ 0 };
+        r = 0;
+    }
+    return r < 0 ? told(place, "opening it", error) : 0;
+}
+
+/* open_target - make: also the schema of a database that has none. The lock comes first */
 static int open_target(const char *url, bool make, struct copy_place **ret, struct edl_error *error)
 {
     struct copy_place *place;
@@ -401,8 +417,7 @@ static int open_target(const char *url, bool make, struct copy_place **ret, stru
 
     if (r < 0)
         return r;
-    if (!make && postgresql_check_there(engine_of(place)) < 0)
-        r = told(place, "opening it", error);
+    r = bring_forward(place, make, error);
     if (r == 0)
         r = postgresql_open(url, 0, &store, error); /* settings, rights, schema */
     if (r < 0) {
@@ -419,11 +434,27 @@ int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_
     return open_target(url, true, ret, error);
 }
 
-int postgresql_copy_forward(const char *url, bool make, struct edl_error *error)
+/* check_whose - authority: a pin, or "": nobody knows it here */
+static int check_whose(struct copy_place *place, const char *authority, struct edl_error *error)
+{
+    _cleanup_free_ char *sql = text_format("SELECT count(*) FROM leader WHERE authority NOT IN ('',"
+                                           " '%s')",
+                                           authority);
+
+    if (authority[0] == '\0' || number(place, sql) != 1)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "the %s is of another cluster", engine_of(place)->where);
+    return edl_error_remedy(error, "name the database of this cluster");
+}
+
+int postgresql_copy_forward(const char *url, bool make, const char *authority,
+                            struct edl_error *error)
 {
     struct copy_place *place = NULL;
     int r = open_target(url, make, &place, error);
 
+    if (r == 0)
+        r = check_whose(place, authority, error);
     (void)copy_close(place);
     return r;
 }

@@ -21,8 +21,10 @@ int postgresql_copy_source(const char *url, bool alone, struct copy_place **ret,
 int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_error *error);
 
 /* postgresql_copy_forward - the schema becomes the newest, so that the database can be a source;
- * make: also where there is none (else -EINVAL). Errors: those of postgresql_copy_target */
-int postgresql_copy_forward(const char *url, bool make, struct edl_error *error);
+ * make: also where there is none (else -EINVAL). authority: the pin of the cluster's, "": not
+ * known; -EINVAL: the database is of another one. Errors: those of postgresql_copy_target */
+int postgresql_copy_forward(const char *url, bool make, const char *authority,
+                            struct edl_error *error);
 
 /* postgresql_copy_rows - of a query, in the state of all that a source has */
 int postgresql_copy_rows(struct copy_place *place, const char *select, copy_line_fn fn,
