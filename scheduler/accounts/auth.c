@@ -673,7 +673,7 @@ int auth_recheck(struct scheduler *scheduler, struct http_request *request, stru
 
     if ((route->flags & ROUTE_PEOPLE) == 0 || leadership_opens(scheduler, route))
         return 0;
-    if (refuse_job(request, error) < 0) /* it was open when its headers came */
+    if (leadership_may_open(route) && refuse_job(request, error) < 0) /* it may have been open */
         return error->code;
     return check(scheduler, request, route, &owner, error);
 }

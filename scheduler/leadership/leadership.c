@@ -108,9 +108,14 @@ bool leadership_knows_state(const struct scheduler *scheduler)
     return role == ROLE_ALONE || (role == ROLE_LEADER && leadership_may_lease(scheduler));
 }
 
+bool leadership_may_open(const struct http_route *route)
+{
+    return route->handler == api_scrape;
+}
+
 bool leadership_opens(const struct scheduler *scheduler, const struct http_route *route)
 {
-    return !leadership_knows_state(scheduler) && route->handler == api_scrape;
+    return leadership_may_open(route) && !leadership_knows_state(scheduler);
 }
 
 static bool is_served(const struct scheduler *scheduler, const struct http_route *route)

@@ -108,8 +108,9 @@ int leadership_doubt(const struct scheduler *scheduler, const struct http_route 
 int leadership_check(const struct scheduler *scheduler, struct http_request *request,
                      const struct http_route *route, struct edl_error *error);
 
-/* leadership_opens - in this role a call of that route is answered to everybody: its answer has
- * nothing of the cluster in it */
+/* leadership_may_open - in some role a call of that route is answered to everybody
+ * leadership_opens - in this role it is: its answer has nothing of the cluster in it */
+bool leadership_may_open(const struct http_route *route);
 bool leadership_opens(const struct scheduler *scheduler, const struct http_route *route);
 
 /* leadership_serves - the same for a request that is whole; false: it was answered */
