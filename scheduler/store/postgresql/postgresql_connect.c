@@ -34,13 +34,12 @@
 #define TLS_REMEDY "look at sslmode and sslrootcert in the URL of the store"
 #define OLD_REMEDY "the store needs PostgreSQL 14 or newer"
 #define LOST_REMEDY                                                                                \
-    "start the server of that term, or name this cluster's database; where that server is gone "   \
-    "for"                                                                                          \
-    " good, stop the schedulers and go on with the rows of then: edl admin begin-epoch"
+    "start the server of that term, or name this cluster's database; where that server is"         \
+    " gone for good, stop the schedulers and go on with the rows of then: edl admin begin-epoch"
 #define EMPTY_REMEDY                                                                               \
-    "name the database that has it; to bring a backup back: edl admin restore FILE; to begin a "   \
-    "new"                                                                                          \
-    " cluster: stop the schedulers, remove the file term of each state directory, and start them"
+    "name the database that has it; to bring a backup back: edl admin restore FILE; to begin a"    \
+    " new cluster: stop the schedulers, remove the file term of each state directory, and start"   \
+    " them"
 #define FORMER_REMEDY                                                                              \
     "stop that server and make it a copy of the one that takes its place (docs/replicated.md)"
 
@@ -454,9 +453,7 @@ static int fail_older(struct postgresql_engine *postgresql, const struct age *ag
     return -ENOTCONN;
 }
 
-/* fail_empty - nobody has led there, and a cluster that begins anew would end all that its nodes
- * run
- */
+/* fail_empty - nobody has led there: the nodes of a cluster that begins anew end all they run */
 static int fail_empty(struct postgresql_engine *postgresql, const struct age *known)
 {
     (void)postgresql_fail(postgresql, -ENOTCONN,

@@ -391,25 +391,44 @@ int postgresql_copy_source(const char *url, bool alone, struct copy_place **ret,
     return r;
 }
 
+/* check_whose - before anything of it is changed. authority: a pin, or "": it is not asked. An
+ * older schema may lack the column */
+static int check_whose(struct copy_place *place, const char *authority, struct edl_error *error)
+{
+    _cleanup_free_ char *sql =
+        text_format("SELECT count(*) FROM leader AS l WHERE coalesce(to_jsonb(l) ->> 'authority',"
+                    " '') NOT IN ('', '%s')",
+                    authority);
+
+    if (authority[0] == '\0' || number(place, sql) != 1)
+        return 0;
+    (void)edl_error_set(error, -EINVAL, "the %s is of another cluster", engine_of(place)->where);
+    return edl_error_remedy(error, "name the database of this cluster");
+}
+
 /* bring_forward - by the session that has the lock: another one would wait for it. make: a database
  * that has no schema may go on, and what else is wrong with it is told when it is opened */
-static int bring_forward(struct copy_place *place, bool make, struct edl_error *error)
+static int bring_forward(struct copy_place *place, bool make, const char *authority,
+                         struct edl_error *error)
 {
     struct postgresql_engine *postgresql = engine_of(place);
     int r = postgresql_check_there(postgresql);
 
-    if (r == 0) {
-        r = postgresql_migrate(postgresql);
-        postgresql->answer_limit_us = ALONE_LIMIT_US;
-    } else if (make) {
+    if (r < 0 && make) {
         postgresql->kept = (struct kept_error){ 0 };
-        r = 0;
+        return 0;
     }
+    if (r == 0 && check_whose(place, authority, error) < 0)
+        return error->code;
+    if (r == 0)
+        r = postgresql_migrate(postgresql);
+    postgresql->answer_limit_us = ALONE_LIMIT_US;
     return r < 0 ? told(place, "opening it", error) : 0;
 }
 
 /* open_target - make: also the schema of a database that has none. The lock comes first */
-static int open_target(const char *url, bool make, struct copy_place **ret, struct edl_error *error)
+static int open_target(const char *url, bool make, const char *authority, struct copy_place **ret,
+                       struct edl_error *error)
 {
     struct copy_place *place;
     struct store *store;
@@ -417,7 +436,7 @@ static int open_target(const char *url, bool make, struct copy_place **ret, stru
 
     if (r < 0)
         return r;
-    r = bring_forward(place, make, error);
+    r = bring_forward(place, make, authority, error);
     if (r == 0)
         r = postgresql_open(url, 0, &store, error); /* settings, rights, schema */
     if (r < 0) {
@@ -431,30 +450,15 @@ static int open_target(const char *url, bool make, struct copy_place **ret, stru
 
 int postgresql_copy_target(const char *url, struct copy_place **ret, struct edl_error *error)
 {
-    return open_target(url, true, ret, error);
-}
-
-/* check_whose - authority: a pin, or "": nobody knows it here */
-static int check_whose(struct copy_place *place, const char *authority, struct edl_error *error)
-{
-    _cleanup_free_ char *sql = text_format("SELECT count(*) FROM leader WHERE authority NOT IN ('',"
-                                           " '%s')",
-                                           authority);
-
-    if (authority[0] == '\0' || number(place, sql) != 1)
-        return 0;
-    (void)edl_error_set(error, -EINVAL, "the %s is of another cluster", engine_of(place)->where);
-    return edl_error_remedy(error, "name the database of this cluster");
+    return open_target(url, true, "", ret, error);
 }
 
 int postgresql_copy_forward(const char *url, bool make, const char *authority,
                             struct edl_error *error)
 {
     struct copy_place *place = NULL;
-    int r = open_target(url, make, &place, error);
+    int r = open_target(url, make, authority, &place, error);
 
-    if (r == 0)
-        r = check_whose(place, authority, error);
     (void)copy_close(place);
     return r;
 }
