@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scheduler/leadership/known_term.h"
 #include "scheduler/migrate.h"
 #include "scheduler/options.h"
 #include "scheduler/state.h"
@@ -37,13 +38,12 @@ static const struct {
 } files[] = {
     { "ca_key", "ca.key", "" }, /* the key first: tls_files.c makes a certificate for one */
     { "ca_certificate", "ca.pem", "" },   { "admin_token", "admin-token", "\n" },
-    { "join_token", "join-token", "\n" }, { "term", "term", "\n" },
-    { "store", MIGRATE_MARK, "" }, /* it has no password: without `store` no scheduler starts here
-                                    */
+    { "join_token", "join-token", "\n" }, { "term", KNOWN_TERM_FILE, "\n" },
+    { "store", MIGRATE_MARK, "" }, /* without `store` no scheduler starts here; no password */
 };
 /* Of the cluster that was there. */
-static const char *const former[] = { "ca.key",      "ca.pem",     "server.key", "server.pem",
-                                      "admin-token", "join-token", "term" };
+static const char *const former[] = { "ca.key",      "ca.pem",     "server.key",   "server.pem",
+                                      "admin-token", "join-token", KNOWN_TERM_FILE };
 
 /* --- the other scheduler --- */
 

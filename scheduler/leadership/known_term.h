@@ -5,7 +5,7 @@
  * one has replaced. A scheduler that has just been started knows that from here. While the state is
  * in SQLite, which has no terms, the file keeps the last one for the next database.
  *
- * Used by: terms.c, leadership.c, migrate.c, restore_shared.c. Tests:
+ * Used by: terms.c, leadership.c, join_standby.c, migrate.c, restore_shared.c. Tests:
  * tests/integration/402-former-primary.sh. */
 #pragma once
 
@@ -14,6 +14,7 @@
 struct edl_error;
 struct scheduler_options;
 
+#define KNOWN_TERM_FILE "term"
 #define TERM_END (UINT64_C(1) << 53) /* JSON's numbers end there for many that read them */
 
 /* known_term_read - 0: none was seen, or the file says nothing that can be read */
