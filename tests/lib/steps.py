@@ -69,7 +69,7 @@ def says_why(source):
 
 
 class Run:
-    """All steps of one call. Results are lines "ok NAME", "FAILED NAME", "skipped NAME: reason" on standard output."""
+    """All steps of one call. Results are lines "ok NAME", "FAILED NAME", "unsure NAME" (it runs once more), "skipped NAME: reason" on standard output."""
 
     def __init__(self, steps, log, known=None, slowness=1.0, unsteady_most=0):
         """known: what steps took before, name -> costs.Cost. slowness: CPU seconds here for one of those. unsteady_most: if no more tests
